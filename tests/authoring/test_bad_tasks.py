@@ -115,11 +115,11 @@ FINDINGS = {
     withholds_a_constant: r"nothing states the constant 0\.8125",
     tolerates_too_much: r"the wrong version un\w+ is robust",
     ignores_an_output: r"mutation score 0\.",
-    fails_its_own_check: r"toy/blend: the golden fails its own check in case 0 \(0 values\)",
+    fails_its_own_check: r"toy/blend: the reference fails its own check in case 0 \(0 values\)",
     names_a_target_that_is_not_there: r"task\[0\]\.targets: blending\.py: Blender\.mix: no such function",
     is_of_no_category: r"task\[0\]\.category: 'evaluation_metrics' is unknown; expected one of: prompting",
     names_an_absolute_path: r"task\[0\]\.check: .*relative path",
-    uses_the_network: r"the golden fails its own check .*",
+    uses_the_network: r"the reference fails its own check .*",
 }
 
 

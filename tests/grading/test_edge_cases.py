@@ -88,7 +88,7 @@ def test_a_check_of_edge_cases_alone_is_the_tasks_fault(tmp_path, pool):
     check = suite / "toy" / "checks" / "blend.py"
     check.write_text(check.read_text().replace('"edge": count == 0', '"edge": True'))
 
-    with pytest.raises(TaskError, match="toy/blend: the check has no ordinary case under seed 3"):
+    with pytest.raises(TaskError, match="toy/blend: the check draws no ordinary case with seed 3"):
         grades_of(suite, pool, PLAIN, seeds=(3,))
 
 

@@ -141,7 +141,7 @@ def test_a_golden_that_fails_its_own_check_is_the_tasks_fault(pool, tasks, tmp_p
     check = folder / "checks" / "blend.py"
     check.write_text(check.read_text() + "    raise OSError('gone')\n" * 0 + "\nobserve = None\n")
     broken = {task.id: task for task in load_suite(tmp_path)}
-    with pytest.raises(TaskError, match=r"toy/blend: the golden fails its own check in case 0 \(0 values\)"):
+    with pytest.raises(TaskError, match=r"toy/blend: the reference fails its own check in case 0 \(0 values\)"):
         grades_of(pool, broken, RIGHT)
     check.write_text("import json.no_such_module\ndef cases(seed): return [0]\ndef observe(case): return 0\n")
     broken = {task.id: task for task in load_suite(tmp_path)}
@@ -149,7 +149,7 @@ def test_a_golden_that_fails_its_own_check_is_the_tasks_fault(pool, tasks, tmp_p
         grades_of(pool, broken, RIGHT)
     check.write_text("def cases(seed): return []\ndef observe(case): return 0\n")
     broken = {task.id: task for task in load_suite(tmp_path)}
-    with pytest.raises(TaskError, match="toy/blend: the check has no ordinary case under seed 0"):
+    with pytest.raises(TaskError, match="toy/blend: the check draws no ordinary case with seed 0"):
         grades_of(pool, broken, RIGHT)
 
 

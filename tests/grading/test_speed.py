@@ -109,7 +109,7 @@ def test_a_golden_that_is_too_fast_to_measure_is_said(pool, toy_suite, tmp_path)
 
 def test_a_golden_that_fails_on_its_own_timed_inputs_is_the_tasks_fault(pool, toy_suite, tmp_path):
     broken = write_suite(toy_suite, tmp_path, check="\n\ndef timed(seed):\n    yield {}\n")
-    with pytest.raises(TaskError, match="toy/blend: the golden fails its own check in case 0"):
+    with pytest.raises(TaskError, match="toy/blend: the reference fails its own check in case 0"):
         timing_of(pool, broken, answer(0.0))
 
 

@@ -1,1 +1,1 @@
-"""Unit tests: observe golden and candidate in separate sandboxes, compare outside, and record verdicts."""
+"""Grading: observe reference and candidate in separate sandboxes, compare outside of them, and record verdicts."""

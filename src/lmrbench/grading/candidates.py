@@ -1,4 +1,4 @@
-"""Submissions made ready to run: transplanted into a fresh masked repository, or refused with a reason."""
+"""Prepare submissions for a run: transplant each into a fresh masked repository, or refuse it with a reason."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from lmrbench.tasks.submission import Submission
 
 @dataclass(frozen=True)
 class Candidate:
-    """A submission made ready to run.
+    """A submission that was prepared for a run.
 
     Attributes:
         submission: the submission.
-        task: its task.
-        files: the repository to observe, by path; None if the submission can't be used.
-        refusal: why it can't be used; empty if it can.
-        warnings: edits that were left out.
+        task: the task that it answers.
+        files: the files of the repository to run, by path; None if the submission can't be used.
+        refusal: why the submission can't be used; empty if it can.
+        warnings: messages about edits that were left out.
         digest: the digest of the repository, or of the unusable code.
     """
 
@@ -41,11 +41,11 @@ class Candidate:
 
 
 def prepare(submission: Submission, task: Task) -> Candidate:
-    """Transplant a submission into a fresh mask.
+    """Transplant a submission into a fresh masked repository.
 
     Args:
         submission: the submission, usable or not.
-        task: its task.
+        task: the task that it answers.
 
     Returns:
         The candidate, without files if the submission can't be used.
@@ -56,7 +56,7 @@ def prepare(submission: Submission, task: Task) -> Candidate:
     try:
         files, warnings = read_submission(task, submission)
     except Exception as error:
-        # A warning from collecting says more than "there is no code".
+        # If there is no code, a warning from collecting the answer says more than the error.
         refusal = refusal_of(error) if submission.code or not submission.warnings else submission.warnings[0]
         text = json.dumps({"code": submission.code, "refusal": refusal}, sort_keys=True)
         return Candidate(submission, task, None, refusal, submission.warnings, files_digest({"": text.encode()}))
@@ -64,7 +64,7 @@ def prepare(submission: Submission, task: Task) -> Candidate:
 
 
 def refusal_of(error: Exception) -> str:
-    """Return what an error says about the candidate that caused it; raise it if the machine or the task is at fault."""
+    """Return the reason for refusing a candidate; re-raise the error if the machine or the task is at fault."""
     if isinstance(error, SubmissionError):
         return str(error)
     if isinstance(error, LmrbenchError | OSError | MemoryError):
@@ -73,7 +73,7 @@ def refusal_of(error: Exception) -> str:
 
 
 def prepared(submissions: Sequence[Submission], tasks: Mapping[str, Task]) -> Iterator[Candidate]:
-    """Make submissions ready, several at a time, and yield the candidates in order."""
+    """Prepare submissions, several at a time, and yield the candidates in order."""
     with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
         ready = [threads.submit(prepare, item, tasks[item.task]) for item in submissions]
         try:

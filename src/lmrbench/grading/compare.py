@@ -1,8 +1,8 @@
-"""Compare what a candidate returned with what the reference returned.
+"""Compare the observations of a candidate with those of the reference.
 
-This runs outside of every sandbox, on decoded data. Floats agree within the tolerance, NaN equals NaN, infinities must
-be equal, and so must everything else, shapes and dtypes included. A Python int is accepted as a float. Texts must be
-equal, or as similar as the task asks.
+This runs outside of every sandbox, on decoded data. Floats agree within the tolerance, and NaN equals NaN. Infinities
+and everything else, including shapes and dtypes, must be equal. A Python int is accepted as a float. Texts must be
+equal, or as similar as the task requires.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lmrbench.grading.similarity import similar
 from lmrbench.sandbox.inside.encoding import Array
 from lmrbench.tasks.bounds import Bounds, Similarity, Tolerance
 
-# Smallest relative tolerance of types with few digits, which no task's tolerance may undercut.
+# The least relative tolerance for types of low precision. A smaller tolerance of a task does not apply to them.
 _COARSE = {"float16": 1e-3, "bfloat16": 1.6e-2, "float8_e4m3fn": 0.13, "float8_e5m2": 0.26}
 _MAX_SHOWN = 80
 _LEAST_MARGIN, _MOST_MARGIN = 1e-6, 1e6
@@ -34,12 +34,12 @@ class _Pair(NamedTuple):
 
 
 def compare(golden: Any, observed: Any, bounds: Bounds) -> str | None:
-    """Return the first difference in words, or None if the observations agree.
+    """Return a description of the first difference, or None if the observations agree.
 
     Args:
-        golden: what the reference returned, decoded.
-        observed: what the candidate returned, decoded.
-        bounds: how far they may be from each other.
+        golden: the reference's observation, decoded.
+        observed: the candidate's observation, decoded.
+        bounds: the tolerances and similarities within which the observations agree.
 
     Raises:
         SandboxError: the model of a similarity cannot be loaded.
@@ -54,8 +54,8 @@ def compare(golden: Any, observed: Any, bounds: Bounds) -> str | None:
 def margin(golden: Any, observed: Any, bounds: Bounds) -> float | None:
     """Return the smallest multiple of the tolerance at which the observations agree, at least 1e-6.
 
-    For texts, the tolerance is the distance of the threshold from 1: with a threshold of 0.9, texts of a similarity of
-    0.8 have a margin of 2. Returns None if the observations differ in kind or shape, or by more than 1e6 times the
+    For texts, the tolerance is the distance of the threshold from 1: with a threshold of 0.9, texts with a similarity
+    of 0.8 have a margin of 2. Returns None if the observations differ in type or shape, or by more than 1e6 times the
     tolerance. The arguments are those of `compare`.
     """
     largest = _LEAST_MARGIN
@@ -231,7 +231,7 @@ def _close(golden: Any, observed: Any, rtol: float, atol: float) -> Any:
 
 
 def _floats_close(golden: float, observed: float, rtol: float, atol: float) -> bool:
-    """Return what `_close` returns for two numbers, without the cost of arrays."""
+    """Return the result of `_close` for two Python numbers, without creating arrays."""
     if math.isfinite(golden):
         return abs(observed - golden) <= atol + rtol * abs(golden)
     return golden == observed or (math.isnan(golden) and math.isnan(observed))
@@ -240,7 +240,7 @@ def _floats_close(golden: float, observed: float, rtol: float, atol: float) -> b
 def _largest_difference(golden: Any, observed: Any, wrong: Any) -> tuple[tuple[int, ...], float]:
     with np.errstate(invalid="ignore", over="ignore"):
         distance = np.abs(observed.astype(np.complex128) - golden.astype(np.complex128))
-    # NaN on one side only counts as the largest difference.
+    # A NaN on just one side counts as the largest difference.
     distance = np.where(wrong, np.nan_to_num(distance, nan=np.inf), -1.0)
     place = tuple(int(index) for index in np.unravel_index(int(np.argmax(distance)), distance.shape))
     return place, float(distance[place])

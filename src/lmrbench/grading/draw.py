@@ -1,4 +1,4 @@
-"""Seeds, and the cases that a check draws under them, in a worker that no candidate ever enters."""
+"""Create seeds, and draw a check's cases with them in workers that never run a candidate."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def installation_seed() -> int:
     of references can be cached.
 
     Raises:
-        RecordError: the file of the seed is damaged.
+        RecordError: the file that stores the seed is damaged.
     """
     file = cache_folder() / "seed"
     try:
@@ -45,9 +45,10 @@ def fresh_seed() -> int:
 
 @cache
 def random_seed_of(seed: int) -> int:
-    """Derive the seed of random number generators from a seed.
+    """Derive the seed of the random number generators from the seed of the cases.
 
-    A candidate can read the result. So that it can't find the seed by trying all of them, each try takes milliseconds.
+    A candidate can read the result, so the hash is deliberately slow (milliseconds): trying all seeds would take too
+    long.
     """
     return int.from_bytes(hashlib.pbkdf2_hmac("sha256", str(seed).encode(), b"random numbers", 10_000, 4), "big")
 
@@ -55,18 +56,18 @@ def random_seed_of(seed: int) -> int:
 def drawn_cases(
     wanted: Sequence[tuple[Task, int]], pool: WorkerPool, function: str = "cases"
 ) -> dict[tuple[str, int], Cases]:
-    """Draw the cases of tasks under seeds.
+    """Draw the cases for each pair of a task and a seed.
 
     Args:
-        wanted: tasks and seeds.
-        pool: the workers, which no candidate shares.
+        wanted: pairs of a task and a seed.
+        pool: the pool in which to draw; the workers that it uses for this run no candidates.
         function: the name of the check's function that draws cases.
 
     Returns:
         The cases by task id and seed.
 
     Raises:
-        TaskError: a check can't draw its cases, or draws none.
+        TaskError: a check can't draw its cases, or draws no ordinary case.
         SandboxError: the machine can't run the sandbox.
     """
     jobs = [
@@ -88,13 +89,13 @@ def drawn_cases(
         drawn = decode(case.payload)
         names, edge = tuple(drawn["names"]), frozenset(drawn["edge"])
         if len(edge) == len(names):
-            raise TaskError(f"{task.id}: the check has no ordinary case under seed {seed}")
+            raise TaskError(f"{task.id}: the check draws no ordinary case with seed {seed}")
         found[task.id, seed] = Cases(names, drawn["cases"].values.tobytes(), edge)
     return found
 
 
 def reference_job(task: Task, seed: int, cases: Cases) -> Job:
-    """Return the job that observes a task's reference."""
+    """Return the job that runs a task's reference on drawn cases."""
     return Job(
         owner="golden",
         files=task.files.repository,
@@ -109,10 +110,10 @@ def reference_job(task: Task, seed: int, cases: Cases) -> Job:
 
 
 def observing_of(task: Task) -> str:
-    """Return the source of the `observe` of a task's check.
+    """Return the source code of the `observe` function of a task's check.
 
     Raises:
-        TaskError: the check has none.
+        TaskError: the check does not define `observe`.
     """
     try:
         return observing(task.files.check)

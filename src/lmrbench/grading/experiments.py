@@ -13,7 +13,7 @@ from lmrbench.tasks.model import Task
 from lmrbench.tasks.tiers.logged import EXPERIMENT, PUBLISHED_SEEDS, RATES, published_check
 from lmrbench.tasks.workspace import third_party_imports
 
-# Metrics by stage, in the order of the program.
+# Metrics by stage, in the order in which the program returns them.
 Metrics = Mapping[str, Mapping[str, float]]
 
 
@@ -26,13 +26,13 @@ def logs_of(
     threads: int = 1,
     seconds: float | None = None,
 ) -> list[Metrics | None]:
-    """Return what programs log under the first published seed, each in a sandbox.
+    """Run each program in a sandbox with the first published seed, and return the metrics that it logs.
 
     Args:
         task: any task of the paper.
         programs: the files of each program.
         workers: the workers that run the programs.
-        advance: called with the number of finished runs, and the number of all.
+        advance: called with the number of finished runs and the total number of runs.
         threads: the number of threads of each program.
         seconds: processor seconds that a program may take; by default those of the task.
 
@@ -61,12 +61,12 @@ def _are_by_stage(metrics: object) -> bool:
 
 
 def decisive(metrics: Metrics) -> Metrics:
-    """Return metrics without the rates, which decide nothing."""
+    """Return the metrics without `rates`, which are never compared."""
     return {stage: found for stage, found in metrics.items() if stage != RATES}
 
 
 def flat(value: object, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield what nested dicts and lists hold, each value with its path, such as `evaluation/loss`."""
+    """Yield each value in nested dicts and lists after its path, such as `evaluation/loss`."""
     items: Iterable[tuple[object, object]]
     if isinstance(value, dict):
         items = value.items()

@@ -1,9 +1,9 @@
-"""Forensic tasks: fair draws of deviations, and what the changed programs log.
+"""Make forensic tasks: find fair draws of deviations, and record the logs of the changed programs.
 
-A draw is fair if the changed program runs and still trains, and if a search that knows the pool finds the deviations,
-and nothing else that explains the logs, within `MOST_RUNS` runs. The search goes through the stages of the experiment
-in their order. At each stage it tries every set of the deviations that first show there, smaller sets first, until the
-metrics agree up to this stage. All programs run in a sandbox.
+A draw is fair if the changed program runs and still trains, and if a search over the pool finds its deviations within
+`MOST_RUNS` runs and finds no other explanation of the logs. The search goes through the stages of the experiment in
+their order. At each stage it tries every set of the deviations that first change metrics there, smaller sets first,
+until the metrics agree up to this stage. All programs run in a sandbox.
 """
 
 from __future__ import annotations
@@ -43,12 +43,13 @@ from lmrbench.tasks.tiers.forensic import (
 from lmrbench.tasks.tiers.logged import EXPERIMENT, PUBLISHED_SEEDS, RESULTS, published_check
 from lmrbench.tasks.workspace import third_party_imports
 
-# Logs differ if they are this many tolerances apart.
+# Two logs count as different if they are more than this many tolerances apart.
 WELL_ABOVE = 100
 MOST_ATTEMPTS = 100
 # The largest number of runs of the search for the deviations of a fair draw.
 MOST_RUNS = 1000
-# The largest share of the tolerance of a forensic task that two threads may take.
+# The largest difference between the logs with one and with two threads that a draw may have, as a share of the
+# tolerance.
 MOST_OF_TOLERANCE = 0.1
 
 
@@ -57,12 +58,12 @@ def forged(task: Task, wanted: DrawId, workers: WorkerPool, advance: Advance = l
 
     Args:
         task: any task of the paper.
-        wanted: the draw.
+        wanted: the id of the draw.
         workers: the workers that run the programs.
-        advance: called with a stage's name, the number of finished runs, and the number of all.
+        advance: called with a stage's name, the number of finished runs, and the total number of runs.
 
     Raises:
-        TaskError: no draw is fair.
+        TaskError: no fair draw was found.
     """
     pool = deviation_pool(task)
     published = next((draw for draw in pool.draws if draw.id == wanted), None)
@@ -72,7 +73,7 @@ def forged(task: Task, wanted: DrawId, workers: WorkerPool, advance: Advance = l
 
 
 def logged_results(task: Task, workers: WorkerPool) -> str:
-    """Return what the reference's experiment logs under the published seeds, as JSON: metrics by seed."""
+    """Return the metrics that the reference's experiment logs with the published seeds, as JSON, by seed."""
     check = published_check(third_party_imports(task))
     logging = task.model_copy(update={"files": replace(task.files, check=check)})
     outputs = reference_outputs([logging], [0], workers)[task.id, 0]
@@ -95,12 +96,12 @@ def fair_draw(
     advance: Advance = lambda *_: None,
     refused: Callable[[Draw, str], None] = lambda draw, why: None,
 ) -> Draw:
-    """Return the first fair draw, from the cache or by trying.
+    """Return the first fair draw, from the cache or by trying draws one after the other.
 
     Args:
         task: any task of the paper.
         pool: the paper's deviations.
-        wanted: the draw.
+        wanted: the id of the draw.
         workers: the workers that run the programs.
         advance: see `forged`.
         refused: called with each unfair draw and the reason.
@@ -135,9 +136,9 @@ class AuditedDraw(Record):
     Attributes:
         task: name of the forensic task.
         draw: the draw.
-        sharing: the number of deviations that share their stage with another one of the draw.
+        sharing: the number of deviations that share their stage with another deviation of the draw.
         unfair: why the draw is not fair; empty if it is.
-        margin: the share of the tolerance that two threads instead of one use up; None if it is exceeded.
+        margin: see `_Laboratory.margin_of_threads`.
     """
 
     task: str
@@ -148,22 +149,22 @@ class AuditedDraw(Record):
 
     @property
     def falls_short(self) -> bool:
-        """Whether the draw is unfair, or two threads take too much of the tolerance."""
+        """Whether the draw is unfair, or its logs depend too much on the number of threads."""
         return bool(self.unfair) or self.margin is None or self.margin > MOST_OF_TOLERANCE
 
 
 def audited_draws(
     draws: Iterable[Drawn], workers: WorkerPool, advance: Advance = lambda *_: None
 ) -> Iterator[AuditedDraw]:
-    """Audit draws of papers: the published draw if there is one, and the first fair draw otherwise.
+    """Audit draws of papers: for each id, the published draw if there is one, or else the first fair draw.
 
     Args:
-        draws: the draws, which are audited paper by paper.
+        draws: the papers' tasks with the ids of the draws, which are audited paper by paper.
         workers: the workers that run the programs.
         advance: see `forged`.
 
     Raises:
-        TaskError: for one of them no draw is fair.
+        TaskError: no fair draw was found for one of the ids.
     """
     for of_paper in grouped(draws, lambda item: item[0].id).values():
         task = of_paper[0][0]
@@ -185,7 +186,7 @@ def audited_draws(
 
 
 class Effect(Record):
-    """The effect of one deviation of a pool alone.
+    """The effect of a single deviation of a pool.
 
     Attributes:
         name: name of the deviation.
@@ -193,7 +194,7 @@ class Effect(Record):
         why: why someone might write it.
         stage: the first stage in which it changes a metric; empty if there is none.
         moved: the metrics that it changes, as stage/metric.
-        metrics: number of all metrics.
+        metrics: the total number of metrics.
         fault: why it can't be used: it does not run or train, changes no metric, first shows in another stage than the
             pool says, or gives the same logs as another; empty if it can be used.
     """
@@ -208,17 +209,17 @@ class Effect(Record):
 
 
 def effects(task: Task, workers: WorkerPool, advance: Advance = lambda *_: None) -> list[Effect]:
-    """Run each deviation of a paper's pool alone, given any task of the paper."""
+    """Return the effect of each single deviation of a paper's pool, given any task of the paper."""
     pool = deviation_pool(task)
     return _Laboratory(task, pool, workers, advance).effects()
 
 
 @dataclass(frozen=True)
 class _Search:
-    """The search for the deviations of a draw.
+    """The result of the search for the deviations of a draw.
 
     Attributes:
-        runs: the number of runs after which it has found them.
+        runs: the number of runs that the search took.
         unfair: why the draw is not fair; empty if it is.
     """
 
@@ -228,7 +229,7 @@ class _Search:
 
 @dataclass
 class _Laboratory:
-    """Runs each changed program of one paper once, under the first published seed."""
+    """Runs each changed program of one paper once, with the first published seed."""
 
     task: Task
     pool: DeviationPool
@@ -237,7 +238,7 @@ class _Laboratory:
     _logs: dict[frozenset[str], Metrics | None] = field(default_factory=dict)
 
     def effects(self) -> list[Effect]:
-        """Return the effect of each deviation alone."""
+        """Return the effect of each single deviation."""
         alone = {name: frozenset({name}) for name in self.pool.deviation}
         self._run("single deviations", [frozenset(), *alone.values()])
         before = self._faithful()
@@ -311,12 +312,15 @@ class _Laboratory:
         return _Search(runs)
 
     def sharing(self, draw: frozenset[str]) -> int:
-        """Return the number of deviations that share their stage with another one of the draw."""
+        """Return the number of deviations that share their stage with another deviation of the draw."""
         stages = Counter(self.pool.deviation[name].stage for name in draw)
         return sum(number for number in stages.values() if number > 1)
 
     def margin_of_threads(self, draw: frozenset[str]) -> float | None:
-        """Return the share of the tolerance that two threads instead of one use up; None if it is exceeded."""
+        """Return the difference between the logs with one and with two threads, as a share of the tolerance.
+
+        Returns None if a run fails, or if the logs are too different to compare.
+        """
         self._run("one thread", [draw])
         one, two = self._logs[draw], self._observed("two threads", [draw], threads=2)[0]
         return None if one is None or two is None else margin(decisive(one), decisive(two), Bounds(self.pool.tolerance))
@@ -350,7 +354,7 @@ class _Laboratory:
         return frozenset(name for name in names if self.pool.deviation[name].stage == stage)
 
     def _moved(self, before: Metrics, after: Metrics) -> list[tuple[str, str]]:
-        """Return the stages and names of the metrics that differ well above the tolerance."""
+        """Return the stages and names of the metrics that differ by more than `WELL_ABOVE` tolerances."""
         return [
             (stage, name)
             for stage, metrics in decisive(before).items()
@@ -363,7 +367,7 @@ class _Laboratory:
         return logs is not None and self._agree(other, decisive(logs), WELL_ABOVE)
 
     def _agree(self, names: frozenset[str], wanted: Metrics, factor: float) -> bool:
-        """Return whether what some deviations log agrees with metrics of the first stages."""
+        """Return whether the log of some deviations agrees with the wanted metrics of the first stages."""
         logs = self._logs[names]
         return logs is not None and self._near({stage: logs.get(stage) for stage in wanted}, wanted, factor)
 

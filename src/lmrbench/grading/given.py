@@ -1,4 +1,7 @@
-"""Find the cases of a check that an empty answer matches; they earn no reward."""
+"""Find the cases that an empty answer matches. Such cases earn no reward.
+
+The functions of an empty answer only `raise ValueError`, or only `return None`.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +21,18 @@ EMPTY_BODIES = ("raise ValueError", "return None")
 
 
 def empty_jobs(task: Task, reference: Job) -> Iterator[Job]:
-    """Yield the jobs of a task's empty answers.
+    """Yield a job for each empty answer to a task.
 
     Args:
         task: a task with a check.
-        reference: the job of the task's reference, which gives the cases.
+        reference: the job of the task's reference, whose cases are used.
     """
     for files in _empty_answers(task):
         yield replace(reference, files=files, confirmed=False)
 
 
 def matches(task: Task, wanted: Sequence[Any], outcome: Outcome) -> list[bool]:
-    """Return for each case whether an empty answer's outcome agrees with `wanted`, the reference's decoded results."""
+    """Return, for each case, whether an empty answer's outcome agrees with `wanted`, the reference's observations."""
     return [
         case.status == "observed" and not compare(item, decode(case.payload), task.bounds)
         for item, case in zip(wanted, outcome.cases, strict=True)

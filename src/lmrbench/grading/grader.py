@@ -1,7 +1,7 @@
-"""Grading: the class that turns submissions into grades for every caller.
+"""The class `Grader`, which turns submissions into grades for every caller.
 
-Each submission is transplanted, observed in a sandbox, and compared with what the reference returned for the same
-cases. Whatever a candidate does becomes a verdict; only faults of a task or of the machine raise errors.
+Each submission is transplanted, observed in a sandbox, and compared with the observations of the reference for the
+same cases. Every fault of a candidate becomes a verdict; only faults of a task or of the machine raise errors.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.tiers.forensic import share_found
 from lmrbench.text import did_you_mean
 
-# The system name of candidates that a policy wrote.
+# The system name of candidates that a policy in training wrote.
 POLICY = "policy"
-# Batch size. At the end of each batch, some workers wait for the others.
+# The number of submissions that are held in memory at once. With smaller batches, workers would wait more often for the
+# last jobs of a batch.
 _WINDOW = 1000
 
 _References = Mapping[tuple[str, int], ReferenceOutputs]
@@ -50,13 +51,12 @@ _References = Mapping[tuple[str, int], ReferenceOutputs]
 class Grader:
     """Grades submissions with its own warm workers. A context manager: leaving it ends all workers.
 
-    Threads may call it concurrently. A forked process opens workers of its own at its first call, and leaves its
-    parent's alone.
+    It is thread-safe. A forked process opens its own workers at its first call and does not touch those of its parent.
 
     Args:
-        suite: `core`, `real`, `live`, `all`, the folder of a suite, or tasks by id.
+        suite: `core`, `real`, `live`, `all`, the folder of a suite, or a mapping from ids to tasks.
         plan: the conditions of the grading.
-        pool: workers that the caller opened and closes; by default the grader opens its own at the first call.
+        pool: a pool that the caller opens and closes; by default the grader opens its own at the first call.
 
     Raises:
         TaskError: the suite is malformed.
@@ -86,7 +86,7 @@ class Grader:
 
     @property
     def seeds(self) -> tuple[int, ...]:
-        """The seeds of `grade_all`."""
+        """The seeds of the cases that `grade_all` runs."""
         return self.plan.seeds or (installation_seed(),)
 
     @property
@@ -95,24 +95,24 @@ class Grader:
         return self._given.sandbox.name if self._given else sandbox_name(self.plan.sandbox)
 
     def grade(self, task: str, candidate: str | Mapping[str, str]) -> Grade:
-        """Grade one candidate under a fresh seed, as a reward for training.
+        """Grade one candidate on freshly drawn cases, as a reward for training.
 
-        A policy that is graded under the same cases again and again may learn them. So each call draws a seed,
-        observes the reference under it, and keeps neither.
+        A policy that is graded on the same cases repeatedly may learn them. So each call draws a new seed and observes
+        the reference with it, without caching the observations.
 
-        Every candidate gets a grade. Its `share` of matching ordinary cases is a shaped reward; `correct` and `robust`
-        are strict ones. A case that took too long has the verdict `timeout`. Reasons and logs quote what the reference
-        returned: show a policy only `grade.blinded()`.
+        Every candidate gets a grade. Its `share` of ordinary cases that match can be used as a dense reward, `correct`
+        or `robust` as a binary one. A case that took too long has the verdict `timeout`. Reasons and logs can quote
+        values that the reference returned, so show a policy only `grade.blinded()`.
 
         Args:
             task: the task's id.
-            candidate: a response as a model printed it, the bare functions, or a text for each goal file.
+            candidate: a model's full response, the bare functions, or a mapping from goal files to their texts.
 
         Raises:
-            UsageError: there is no such task, the candidate is neither a text nor a mapping from goal files to texts,
-                or the grader is closed.
+            UsageError: the suite has no such task, the candidate is neither a text nor a mapping from goal files to
+                texts, or the grader is closed.
             TaskError: the reference fails its own check.
-            SandboxError: this machine can't run the sandbox, or the grader was closed meanwhile.
+            SandboxError: this machine can't run the sandbox, or the grader was closed during the call.
         """
         if task not in self.tasks:
             guess = did_you_mean(task, self.tasks) or "; see `Grader.tasks`"
@@ -130,26 +130,26 @@ class Grader:
         known: Iterable[Grade] = (),
         observed: Callable[[Task, int], None] = lambda task, seed: None,
     ) -> Iterator[tuple[int, Grade]]:
-        """Grade submissions under the plan's seeds. Equal content is graded once.
+        """Grade submissions with the plan's seeds. Submissions with the same content are graded once.
 
         Args:
             submissions: submissions to tasks of the suite.
             known: grades of an earlier run; those for the same candidate, task, seeds, sandbox and environment are
                 reused.
-            observed: called with the task and the seed after each observation of a reference.
+            observed: called with the task and the seed each time the outputs of a reference are ready.
 
         Yields:
-            The index of each submission with its grade, as grades are made.
+            The index of each submission and its grade, in the order in which grades are made.
 
         Raises:
             UsageError: the grader is closed.
-            TaskError: a reference fails its own check, or a task has none.
-            SandboxError: this machine can't run the sandbox, or the grader was closed meanwhile.
+            TaskError: a reference fails its own check, or a task has no check.
+            SandboxError: this machine can't run the sandbox, or the grader was closed during the call.
         """
         return self._graded(submissions, self.seeds, self.plan.keep_references, known, observed)
 
     def close(self) -> None:
-        """End all workers; safe to call twice. Calls that are under way raise SandboxError."""
+        """End all workers; safe to call twice. Calls in progress raise SandboxError."""
         with self._lock:
             self._closed = True
             opened, self._opened = self._opened, None
@@ -180,7 +180,7 @@ class Grader:
             return self._opened[0]
 
     def _leave_to_the_parent(self) -> None:
-        """Drop the parent's workers and lock in a forked child, where another thread may have held the lock."""
+        """Drop the parent's workers and lock in a forked child, because another thread may have held the lock."""
         _inherited.append(self._opened)
         self._lock, self._opened = threading.Lock(), None
 
@@ -195,7 +195,7 @@ class Grader:
         for name in dict.fromkeys(item.task for item in submissions):
             require_check(self.tasks[name])
         pool = self._pool()
-        # Compressed, a grade takes a fiftieth of the memory.
+        # Known grades are held compressed, which takes a fiftieth of the memory.
         held = {item.terms: _packed(item) for item in known}
         left = Counter(map(_content, submissions))
         references: dict[tuple[str, int], ReferenceOutputs] = {}
@@ -241,7 +241,7 @@ class Grader:
         )
 
     def _same(self, first: Grade, candidate: Candidate, seeds: tuple[int, ...]) -> Grade:
-        """Return the grade of a candidate whose content has been graded."""
+        """Return the grade of a candidate, given the grade of another submission with the same content."""
         terms, warnings = self._terms(candidate, seeds)._asdict(), tuple(map(shortened, candidate.warnings))
         return first.model_copy(update={**terms, "label": candidate.submission.label, "warnings": warnings})
 
@@ -264,13 +264,16 @@ def _unpacked(data: bytes) -> Grade:
 
 
 def _content(submission: Submission) -> str:
-    """Return a digest of what is graded. Submissions with equal digests are graded once."""
+    """Return a digest of everything in a submission that its verdicts depend on.
+
+    Submissions with equal digests are graded once.
+    """
     why_empty = () if submission.code else submission.warnings
     return files_digest({submission.task: json.dumps([submission.code, why_empty], sort_keys=True).encode()})
 
 
 def _windows(submissions: Sequence[Submission]) -> Iterator[Sequence[int]]:
-    """Yield the numbers of the submissions that are held at once, those of a system one after the other."""
+    """Yield batches of submission numbers, so that the submissions of a system follow one another."""
     places: dict[str, int] = {}
     for item in submissions:
         places.setdefault(item.system, len(places))
@@ -286,7 +289,7 @@ def _observed(
     pool: WorkerPool,
     fail_fast: bool,
 ) -> Iterator[tuple[Candidate, list[CaseVerdict], list[Outcome]]]:
-    """Run candidates under all seeds; yield each with its verdicts, as they are done."""
+    """Run candidates with all seeds, and yield each with its verdicts and outcomes as soon as it is done."""
     places: list[tuple[int, int]] = []
     jobs: list[Job] = []
     judges: dict[tuple[int, int], JobVerdicts] = {}
@@ -358,7 +361,7 @@ def _share_found(candidate: Candidate) -> float:
 
 
 _graders: weakref.WeakSet[Grader] = weakref.WeakSet()
-# A forked child keeps references to its parent's workers: closing them would flush their buffers.
+# A forked child keeps references to its parent's workers. Otherwise they would be closed, which flushes their buffers.
 _inherited: list[object] = []
 
 

@@ -23,7 +23,7 @@ def grade(
     workers: int | None = None,
     isolate: bool = False,
 ) -> list[Grade]:
-    """Run each submission in a sandbox and compare what it returns with what the reference returns.
+    """Grade submissions: run each in a sandbox and compare its observations with those of the reference.
 
     Args:
         submissions: the submissions. One that can't be used gets a failed grade, not an error.
@@ -32,14 +32,15 @@ def grade(
         sandbox: the back end: `bubblewrap`, `landlock`, `docker`, `process`, or one of another package. `auto` takes
             the first of bubblewrap, landlock and docker that works.
         workers: number of warm workers; by default one per core.
-        isolate: never run the code of two systems at the same time.
+        isolate: whether to keep the code of different systems from running at the same time.
 
     Returns:
-        The grades, in the order of the submissions. Only the reference's observations are written, into the cache.
+        The grades, in the order of the submissions. Nothing is stored, except that the reference's observations are
+        cached.
 
     Raises:
         UsageError: a submission names an unknown task.
-        TaskError: the reference fails its own check.
+        TaskError: a reference fails its own check.
         SandboxError: this machine can't run the sandbox.
     """
     known = {task.id: task for task in (load_suite() if tasks is None else tasks)}

@@ -15,14 +15,17 @@ from lmrbench.tasks.workspace import masked_files
 
 
 def nearest(task: Task) -> Submission:
-    """Give each target the body of the visible function whose signature and docstring are most similar."""
+    """Return a submission in which each target has the body of the function with the most similar signature.
+
+    Docstrings are compared, too. Only functions that a solver can see are considered.
+    """
     files = masked_files(task)
     bodies = {target: body(found) for target in task.targets if (found := _most_similar(files, target))}
     return with_bodies(task, "nearest", bodies)
 
 
 def body(node: FunctionNode) -> str:
-    """Return the statements of a function after its docstring."""
+    """Return the source code of a function's statements without its docstring."""
     statements = node.body[1:] if ast.get_docstring(node) is not None else node.body
     return "\n".join(ast.unparse(statement) for statement in statements)
 
@@ -49,7 +52,7 @@ def _most_similar(files: Mapping[str, bytes], target: Target) -> FunctionNode | 
         try:
             tree = ast.parse(data)
         except (SyntaxError, ValueError):
-            # Published packages contain templates and Python 2.
+            # Published packages contain files that can't be parsed, such as templates and Python 2 code.
             continue
         for node in ast.walk(tree):
             if isinstance(node, FunctionNode) and ast.dump(node) != ast.dump(wanted):

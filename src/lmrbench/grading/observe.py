@@ -1,8 +1,8 @@
 """Outputs of references, observed once for each grading digest, seed and environment, and cached.
 
-A reference observes drawn cases as any candidate does. Cache entries are signed: one that is damaged, or that another
-installation wrote, is replaced. A reference that can't be observed is the task's fault (`TaskError`) or the machine's
-(`SandboxError`), never a candidate's.
+References are run on drawn cases in the same way as candidates. Cache entries are signed; an entry that is damaged, or
+that another installation wrote, is replaced. If a reference can't be observed, the task (`TaskError`) or the machine
+(`SandboxError`) is at fault, never a candidate.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ from lmrbench.tasks.digests import grading_digest
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.workspace import third_party_imports
 
-# Number of references that are observed, and then cached, together.
+# The number of references that are observed before their outputs are cached.
 _AT_ONCE = 16
 
 
 class ReferenceOutputs(Record):
-    """Drawn cases, and the reference's observations of them under one seed.
+    """The cases that a check drew with one seed, and the reference's observations of them.
 
     Attributes:
         names: names of the cases.
         cases: all cases, encoded.
         observations: the encoded observation of each case.
         case_seconds: processor seconds of each case.
-        seconds: processor seconds of all of them together.
-        given: for each case, whether an answer that only raises ValueError, or returns None, matches it too.
+        seconds: processor seconds of all cases together.
+        given: for each case, whether an answer whose functions only raise ValueError, or only return None, matches it.
         edge: the numbers of the edge cases.
     """
 
@@ -60,7 +60,7 @@ class ReferenceOutputs(Record):
 
     @property
     def drawn(self) -> Cases:
-        """The cases, in the form that a job takes."""
+        """The cases, as an argument of `Job`."""
         return Cases(self.names, self.cases, self.edge)
 
     @cached_property
@@ -70,7 +70,7 @@ class ReferenceOutputs(Record):
 
 
 def environment_digest(task: Task) -> str:
-    """Return a short digest of the environment on this machine that a task's observations depend on.
+    """Return a short digest of this machine's environment, as far as a task's observations depend on it.
 
     Raises:
         SandboxError: a package that the task imports is not installed.
@@ -93,17 +93,20 @@ def reference_outputs(
     observed: Callable[[Task, int], None] = lambda task, seed: None,
     keep: bool = True,
 ) -> dict[tuple[str, int], ReferenceOutputs]:
-    """Return the reference's outputs for each task id and seed, from the cache or observed now.
+    """Return the outputs of each task's reference for each seed, from the cache or by running the reference.
 
     Args:
         tasks: the tasks, each with a check.
         seeds: the seeds of the cases.
         pool: the workers that draw cases and observe references.
-        observed: called after each task and seed.
+        observed: called with each task and seed as soon as the outputs are ready.
         keep: whether to cache new observations.
 
+    Returns:
+        The outputs by task id and seed.
+
     Raises:
-        TaskError: a check can't draw its cases, a reference fails its own check, or a task has none.
+        TaskError: a check can't draw its cases, a reference fails its own check, or a task has no check.
         SandboxError: the machine can't run the sandbox.
     """
     found: dict[tuple[str, int], ReferenceOutputs] = {}
@@ -112,7 +115,7 @@ def reference_outputs(
         require_check(task)
         digest, environment = grading_digest(task), environment_digest(task)
         for seed in seeds:
-            # The reference and a candidate must be given generators with the same seed.
+            # The name contains the seed of the random number generators, because reference and candidate must share it.
             file = cache_folder() / "golden" / f"{digest[:32]}-{seed}-{random_seed_of(seed)}-{environment}.json"
             if (kept := _kept(file)) is None:
                 todo.append((task, seed, file))
@@ -130,7 +133,7 @@ def reference_outputs(
 
 
 def _made(wanted: Sequence[tuple[Task, int]], pool: WorkerPool) -> list[ReferenceOutputs]:
-    """Draw cases, and observe references and empty answers."""
+    """Draw cases, observe references, and find the cases that empty answers match (see `grading.given`)."""
     cases = drawn_cases(wanted, pool)
     jobs = [reference_job(task, seed, cases[task.id, seed]) for task, seed in wanted]
     every = [
@@ -160,21 +163,21 @@ def _kept(file: Path) -> ReferenceOutputs | None:
 
 
 def outputs_of(task: Task, seed: int, cases: Cases, outcome: Outcome) -> ReferenceOutputs:
-    """Return the outputs of a reference's job.
+    """Return a reference's outputs, given the outcome of its job.
 
     Raises:
         TaskError: the reference fails its own check.
-        SandboxError: the job was lost.
+        SandboxError: the worker was lost during the job.
     """
     if outcome.lost:
-        raise SandboxError(f"{task.id}: while the golden was observed, {why_lost(outcome)}")
+        raise SandboxError(f"{task.id}: while the reference was observed, {why_lost(outcome)}")
     if outcome.broken is not None:
         raise TaskError(f"{task.id}: the check can't be run: {outcome.broken.strip()}")
     for index, (name, case) in enumerate(zip(cases.names, outcome.cases, strict=True)):
         if case.status != "observed":
             message = case.message.strip() or case.status
             raise TaskError(
-                f"{task.id}: the golden fails its own check in case {index} ({name}), seed {seed}: {message}"
+                f"{task.id}: the reference fails its own check in case {index} ({name}), seed {seed}: {message}"
             )
     return ReferenceOutputs(
         names=cases.names,

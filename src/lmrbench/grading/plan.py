@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX, LOCAL, Executor
 
-# A batch of training holds tasks of several package sets, of references and of candidates.
+# The value of `kept` in training, where a batch contains tasks with several sets of packages, and each task needs jobs
+# for its reference and for a candidate.
 KEPT_IN_TRAINING = 8
 
 
@@ -15,17 +16,17 @@ class GradingPlan:
     """The conditions of a grading.
 
     Attributes:
-        seeds: seeds of the cases; every case under every seed counts. Empty for this installation's own seed.
+        seeds: seeds of the cases; the cases of all seeds count. If empty, this installation's own seed is used.
         fresh_seeds: whether the seeds were drawn for this grading alone.
         keep_references: whether to cache the outputs of references.
-        fail_fast: skip the cases that follow the first failure under a seed.
-        blind: write no reasons, logs and names of cases into the run folder.
+        fail_fast: whether to skip, for each seed, the cases that follow the first failure.
+        blind: whether to omit reasons, logs and names of cases from the run folder.
         sandbox: name of the back end, or `auto`.
-        executor: where the workers run.
+        executor: the place where the workers run.
         workers: number of workers; one per core if None.
-        isolate: never run the code of two systems at the same time.
-        shared: let all systems share workers. For code that comes with the suite.
-        kept: number of package sets for which a thread keeps its worker.
+        isolate: whether to keep the code of different systems from running at the same time.
+        shared: whether all systems share workers; only for code that comes with the suite.
+        kept: number of workers for different kinds of jobs that a thread keeps; see `LocalPool`.
     """
 
     seeds: tuple[int, ...] = ()

@@ -1,8 +1,8 @@
 """The program that reads submissions: `python -m lmrbench.grading.reader`, with a socket as standard input.
 
-Each byte on this socket carries the descriptor of another socket, for one request. A fork takes that socket, sets its
-own limits, sends one byte to say that it runs, reads the request to its end and writes the reply. A fork that is killed
-writes no reply.
+Each byte that arrives on this socket carries the descriptor of another socket, which serves one request. A fork takes
+that socket, sets its own limits, sends one byte to report that it runs, reads the whole request and writes the reply. A
+fork that is killed writes no reply.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from lmrbench.tasks.workspace import texts_of
 
 SECONDS = 5
 MEGABYTES = 512
-# Reached before SECONDS of processor time only on a busy machine.
+# A fork reaches this limit before that of SECONDS of processor time only if the machine is busy.
 WALL_SECONDS = 8 * SECONDS
 STARTED = b"\x01"
 
@@ -40,17 +40,18 @@ Data = Annotated[
 
 
 class Request(Record):
-    """What to read: code for the targets of the unsolved goal files, a diff of the masked ones, or files.
+    """A request to read code for the targets, a diff of the masked goal files, or files.
 
     Attributes:
         unsolved: the unsolved goal files.
         masked: the masked goal files.
         targets: the targets of the task.
         code: the code to take the targets from.
-        excerpts: reply only with what was transplanted, with or without comments and docstrings.
-        located: reply also with the text of each target and the number of its first line.
+        excerpts: whether to reply only with the transplanted code, and with (`whole`) or without (`stripped`) comments
+            and docstrings.
+        located: whether to add the text of each target and the number of its first line to the reply.
         diff: a unified diff against the masked goal files.
-        one_layout: reply with the files without comments and in one layout.
+        one_layout: whether to reply with `files` without comments and in a normalized layout.
         files: files to decode.
     """
 
@@ -66,15 +67,15 @@ class Request(Record):
 
 
 class Reply(Record):
-    """The goal files to grade, or the decoded texts, or the reason why there are none.
+    """The goal files to grade, the decoded texts, or the reason why there are none.
 
     Attributes:
         files: the goal files with the targets in place.
         code: texts by file.
-        located: line and text of each target.
-        warnings: what was left out.
+        located: the number of the first line and the text of each target.
+        warnings: messages about parts that were left out.
         refusal: why the submission can't be used; empty if it can.
-        tasks_fault: what is wrong with the task; empty if nothing is.
+        tasks_fault: the error in the task; empty if there is none.
     """
 
     files: dict[str, Data] = Field(default_factory=dict)
@@ -108,12 +109,12 @@ def answer(request: Request) -> Reply:
 
 
 def main() -> None:
-    """Fork for each socket that arrives, until the other side hangs up."""
+    """Fork for each socket that arrives, until the host closes the connection."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     gc.freeze()
     with socket.socket(fileno=0) as control:
         control.send(STARTED)
-        # The host reads standard error only until the program has started.
+        # The host reads standard error only until the program has started; later output could fill the pipe.
         with open(os.devnull, "wb") as nowhere:
             os.dup2(nowhere.fileno(), 2)
         while True:

@@ -1,9 +1,9 @@
-"""Read submissions under limits. Whatever a submission contains, the outcome is code to run or a SubmissionError.
+"""Read submissions within limits on time and memory. Any submission results in code to run or in a SubmissionError.
 
-Python's parser, and code that works on its trees, may take any time and memory for hostile text. So another process
-reads it (`lmrbench.grading.reader`). It is started once, when it is first needed, and forks for each submission; the
-fork has limits on processor time, memory and wall time. Requests and replies are JSON. A fork that ends without a reply
-costs only the submission that it was reading.
+On hostile text, Python's parser and code that works on its trees can take unbounded time and memory. So submissions are
+read in another process (`lmrbench.grading.reader`), which is started when it is first needed. It forks for each
+submission; the fork has limits on processor time, memory and wall-clock time. Requests and replies are JSON. If a fork
+ends without a reply, only the submission that it was reading is lost.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def read_submission(task: Task, submission: Submission) -> tuple[dict[str, bytes
     """Transplant a submission's targets into the unsolved repository.
 
     Returns:
-        The repository by path, and warnings about what was left out.
+        The files of the repository by path, and warnings about parts that were left out.
 
     Raises:
         SubmissionError: the submission can't be used, or can't be read within the limits.
@@ -54,7 +54,8 @@ def read_targets(task: Task, submission: Submission) -> tuple[dict[str, bytes], 
     """Transplant a submission's targets and locate them.
 
     Returns:
-        The goal files with the targets in place, and line and text of each target, as `target_texts` gives them.
+        The goal files with the targets in place, and the first line number and the text of each target, as
+        `target_texts` returns them.
 
     Raises:
         SubmissionError: see `read_submission`.
@@ -74,7 +75,7 @@ def read_in_one_layout(files: Mapping[str, bytes]) -> dict[str, str]:
 
 
 def read_excerpts(task: Task, submission: Submission, stripped: bool) -> dict[str, str]:
-    """Return, by goal file, a submission's targets and what is transplanted with them.
+    """Return, by goal file, a submission's targets and the code that is transplanted with them.
 
     Args:
         task: the task that was answered.
@@ -105,8 +106,8 @@ def collect(task: Task, path: Path, system: str, sample: int = 0) -> Submission:
 
     Args:
         task: the task that was solved.
-        path: an edited workspace (a folder), a `.diff` or `.patch` against one, or a file that holds Python or a
-            response as a model printed it.
+        path: an edited workspace (a folder), a `.diff` or `.patch` against one, or a file with Python code or a model's
+            full response.
         system: the solver's name in tables.
         sample: number of this answer among the system's answers to the task.
 
@@ -138,7 +139,7 @@ def collect_diff(task: Task, data: bytes, system: str, sample: int = 0) -> Submi
 
 
 def collect_text(task: Task, data: bytes, name: str, system: str, sample: int = 0) -> Submission:
-    """Make a submission from a Python file or a model's response, which messages call `name`."""
+    """Make a submission from the content of a Python file or a model's response; error messages call it `name`."""
     reply = _ask(Request(files={name: _bounded(data, name)}))
     return Submission(system=system, task=task.id, sample=sample, code=reply.code.get(name, ""))
 
@@ -153,7 +154,7 @@ _LOST = f"the code can't be read within {SECONDS} s and {MEGABYTES} MB"
 
 
 class _Reader:
-    """The process that reads submissions. Raises SandboxError if it does not start."""
+    """The process that reads submissions. The constructor raises SandboxError if it does not start."""
 
     def __init__(self) -> None:
         self._control, theirs = socket.socketpair()
@@ -176,7 +177,7 @@ class _Reader:
             raise SandboxError(": ".join(["the process that reads submissions did not start", *words]))
 
     def fork(self) -> socket.socket:
-        """Return the socket of a fork that waits for its request; raise OSError if there is no process."""
+        """Return the socket of a new fork that waits for a request. Raises OSError if the process has ended."""
         ours, theirs = socket.socketpair()
         ours.settimeout(WALL_SECONDS + START_SECONDS)
         with theirs:
@@ -213,7 +214,7 @@ def _ask(request: Request) -> Reply:
 
 
 def _fork() -> socket.socket:
-    """Return the socket of a fork. The process is started if it is missing, and restarted once if it is gone."""
+    """Return the socket of a new fork. Starts the process if there is none, and restarts it once if it has ended."""
     global _reader
     for again in (False, True):
         with _changing:
@@ -237,7 +238,7 @@ def _close(reader: _Reader | None) -> None:
 
 
 def _forget() -> None:
-    """Drop the parent's process and locks in a forked child, where locks may stay held."""
+    """Drop the parent's process and locks in a forked child, in which a lock of another thread would stay held."""
     global _reader, _changing, _at_once
     _reader, _changing, _at_once = None, threading.Lock(), threading.BoundedSemaphore(SIDE_BY_SIDE)
 

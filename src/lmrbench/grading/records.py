@@ -9,21 +9,21 @@ from lmrbench.records import Migration, Part, StoredRecord
 from lmrbench.tasks.submission import Answer
 
 Verdict = Literal["match", "mismatch", "error", "timeout", "missing"]
-# By which clock time limits are counted. Under "wall", a busy machine could make a right answer time out.
+# The clock that time limits refer to. With "wall", a busy machine could make a correct answer time out.
 Clock = Literal["wall", "cpu"]
 
 
 class CaseVerdict(Part):
-    """The verdict on one case under one seed.
+    """The verdict on one case of one seed.
 
     Attributes:
-        seed: of the cases.
-        case: number of the case.
-        name: of the case.
-        verdict: on the case.
-        reason: empty for a match.
+        seed: the seed of the case.
+        case: the number of the case.
+        name: the name of the case.
+        verdict: the verdict on the case.
+        reason: the reason for the verdict; empty for a match.
         seconds: processor seconds that the case took.
-        given: an answer that only raises ValueError, or returns None, matches this case too.
+        given: whether an answer whose functions only raise ValueError, or only return None, matches this case, too.
         edge: whether this is an edge case; otherwise it is an ordinary one.
     """
 
@@ -38,12 +38,12 @@ class CaseVerdict(Part):
 
     @property
     def matches(self) -> bool:
-        """Whether the observation is that of the reference."""
+        """Whether the observation agrees with that of the reference."""
         return self.verdict == "match"
 
 
 class Ratio(Part):
-    """What the reference took divided by what an answer took: the median over rounds, with its 95% interval."""
+    """The time or memory of the reference divided by that of an answer: the median over rounds and its 95% interval."""
 
     median: float
     low: float
@@ -56,10 +56,10 @@ class Timing(Part):
     Attributes:
         speed: above 1 if the answer is faster than the reference; None if it was not measured.
         memory: above 1 if the answer takes less memory; None if it was not measured.
-        rounds: number of measurements.
+        rounds: the number of rounds that were measured.
         golden_seconds: seconds of the reference, the median over rounds.
         golden_mb: megabytes of the reference, the median over rounds.
-        reason: why there is no speed; empty if there is.
+        reason: why the speed was not measured; empty if it was.
     """
 
     speed: Ratio | None = None
@@ -71,17 +71,17 @@ class Timing(Part):
 
 
 class GradeTerms(NamedTuple):
-    """All that a verdict depends on: grades with the same terms are interchangeable.
+    """Everything that a grade depends on. Grades with the same terms are interchangeable.
 
     Attributes:
-        system: who answered.
-        task: what was answered.
-        sample: number of the answer.
-        candidate_digest: digest of the repository that was observed.
-        task_digest: of `tasks.digests.grading_digest`.
-        seeds: of the cases.
-        sandbox: the back end.
-        environment: digest of the harness, the machine and the packages that the task imports.
+        system: the system that answered.
+        task: the task that was answered.
+        sample: the number of the answer.
+        candidate_digest: the digest of the repository that was observed.
+        task_digest: the task's grading digest (`tasks.digests.grading_digest`).
+        seeds: the seeds of the cases.
+        sandbox: the name of the back end.
+        environment: the digest of the harness, the machine and the packages that the task imports.
     """
 
     system: str
@@ -100,36 +100,36 @@ def _by_the_wall_clock(grade: dict[str, Any]) -> dict[str, Any]:
 
 
 def without_edge_cases(grade: dict[str, Any]) -> dict[str, Any]:
-    """Call a grade correct and robust if it passed: up to schema 3 no case was an edge case."""
+    """Replace `passed` by `correct` and `robust` with the same value: up to schema 3 no case was an edge case."""
     names = {"passed": ("correct", "robust")}
     return {new: value for key, value in grade.items() for new in names.get(key, (key,))}
 
 
 class Grade(StoredRecord):
-    """The grade of one submission: correct if every ordinary case under every seed matches, robust if all cases do.
+    """The grade of one submission: correct if all ordinary cases of all seeds match, robust if all cases match.
 
     Attributes:
-        system: who answered.
-        task: what was answered.
-        sample: number of the answer.
-        label: name of the answer in tables.
-        category: of the task.
+        system: the system that answered.
+        task: the task that was answered.
+        sample: the number of the answer.
+        label: the name of the answer in tables.
+        category: the task's category.
         correct: whether all ordinary cases match.
         robust: whether all cases match.
         cases: the verdicts.
-        seconds: of all jobs, by the clock.
-        peak_mb: peak memory of the candidate's process.
-        warnings: what of the submission was left out.
-        log: the end of what the candidate printed, under the first seed.
-        candidate_digest: see `GradeTerms`, as for the next four.
-        task_digest: of the task.
-        seeds: of the cases.
-        sandbox: the back end.
-        environment: digest of the environment.
-        found: of a forensic task, the share of the changes that were found. Some may have been overlooked unless the
-            answer is correct.
-        timing: None if it was not measured; no verdict depends on it.
-        clock: by which time limits were counted.
+        seconds: wall-clock seconds of all jobs.
+        peak_mb: peak memory of the candidate's process, in megabytes.
+        warnings: messages about parts of the submission that were left out.
+        log: the end of the candidate's output in the job of the first seed.
+        candidate_digest: see `GradeTerms`.
+        task_digest: see `GradeTerms`.
+        seeds: see `GradeTerms`.
+        sandbox: see `GradeTerms`.
+        environment: see `GradeTerms`.
+        found: for a forensic task, the share of the changes that were found, which is a lower bound unless the answer
+            is correct; None for other tasks.
+        timing: the speed and memory of the answer, or None if they were not measured; no verdict depends on them.
+        clock: the clock that the time limits referred to.
     """
 
     migrations: ClassVar[Mapping[int, Migration]] = {2: _by_the_wall_clock, 3: without_edge_cases}
@@ -167,16 +167,16 @@ class Grade(StoredRecord):
 
     @property
     def may_be_the_machines(self) -> bool:
-        """Whether a case timed out by the wall clock: a busy machine may have been the reason."""
+        """Whether a case timed out by the wall clock, so that a busy machine may have been the reason."""
         return self.clock == "wall" and any(case.verdict == "timeout" for case in self.cases)
 
     @property
     def terms(self) -> GradeTerms:
-        """All that this grade depends on."""
+        """The terms that this grade depends on."""
         return GradeTerms(*(getattr(self, name) for name in GradeTerms._fields))
 
     def blinded(self) -> Grade:
-        """Return the grade without what reveals expected values, inputs, or the time of single cases."""
+        """Return a copy of the grade that does not reveal expected values, inputs, or the times of single cases."""
         cases = tuple(case.model_copy(update={"name": "", "reason": "", "seconds": 0.0}) for case in self.cases)
         return self.model_copy(update={"cases": cases, "log": "", "found": None, "timing": None})
 
@@ -187,13 +187,13 @@ class Grade(StoredRecord):
 
     @property
     def share(self) -> float:
-        """The share of the ordinary cases that match, from 0 to 1, without those that an empty answer matches."""
+        """The share of ordinary cases that match, from 0 to 1; cases with `given` set are not counted."""
         earned = [case for case in self.cases if not case.given and not case.edge]
         return sum(case.matches for case in earned) / len(earned) if earned else 0.0
 
     @property
     def first_failure(self) -> CaseVerdict | None:
-        """The first case that does not match, and an ordinary one if there is any."""
+        """The first ordinary case that does not match, or else the first edge case that does not; None if all match."""
         return min((case for case in self.cases if not case.matches), key=lambda case: case.edge, default=None)
 
 
@@ -246,7 +246,7 @@ def grade_word(correct: bool, robust: bool) -> str:
 
 
 def not_submitted(results: Iterable[Result], tasks: Collection[str]) -> dict[str, list[str]]:
-    """Return, for each system that lacks any, the tasks that it submitted nothing for."""
+    """Return, by system, the tasks without a submission. Systems that answered all tasks are left out."""
     answered: dict[str, set[str]] = {}
     for item in results:
         answered.setdefault(item.system, set()).add(item.task)

@@ -1,8 +1,8 @@
 """The built-in system `search`, which looks for the changes of forensic tasks without reading the paper.
 
-It tries generic edits of the files that may differ: another constant, operator, keyword or name, a statement left out.
-It goes through the stages of the log. Where the metrics of a stage differ, it keeps the edit that makes most of them
-agree, until all of them do. A solver is worth what it finds beyond this.
+It tries generic edits of the files that may differ: another constant, operator, keyword or name, or a statement left
+out. It goes through the stages of the log. At a stage with metrics that differ, it repeatedly adds the edit that makes
+the most metrics agree. It is the baseline for solvers, which should find more changes than this search.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.tiers.logged import EXPERIMENT, PUBLISHED_SEEDS
 
 SYSTEM = "search"
-# Other values that a constant often has, as multiples.
+# Factors by which a constant is multiplied to get other plausible values.
 _FACTORS = (0.1, 0.5, 2, 10)
 
 
 class Edit(NamedTuple):
-    """A replacement in a file.
+    """A replacement of text in a file.
 
     Attributes:
-        file: The file.
+        file: The path of the file.
         start: The offset of the first character that is replaced.
-        end: The offset after the last one.
-        text: What takes its place.
+        end: The offset after the last character that is replaced.
+        text: The new text.
     """
 
     file: str
@@ -47,7 +47,7 @@ class Edit(NamedTuple):
 
 
 def generic_edits(files: Mapping[str, bytes]) -> list[Edit]:
-    """Return every generic edit of the Python files of a program that leaves a file that can be parsed."""
+    """Return all generic edits of a program's Python files after which the edited file can still be parsed."""
     found: dict[Edit, None] = {}
     for path, data in files.items():
         if not path.endswith(".py"):
@@ -66,12 +66,12 @@ def searched(
     """Search for the changes of forensic tasks.
 
     Args:
-        tasks: The tasks, those of one paper next to each other: what single edits log is kept for the next task.
+        tasks: The tasks, grouped by paper, because the logs of single edits are reused for the next task of a paper.
         workers: The workers that run the programs.
-        advance: Called with the id of a task, the number of finished runs, and the number of all.
+        advance: Called with the id of a task, the number of finished runs, and the total number of runs.
 
     Yields:
-        An answer for each task, whose label says how many programs were tried for it.
+        A submission for each task. Its label contains the number of programs that were run.
     """
     search: _Searcher | None = None
     for task in tasks:
@@ -85,7 +85,7 @@ def searched(
 
 
 class _Searcher:
-    """Searches in the tasks of one paper, and keeps what single edits log."""
+    """Searches for the changes of one paper's tasks, and caches the logs of single edits."""
 
     def __init__(self, faithful: Mapping[str, bytes], edits: Sequence[Edit]) -> None:
         self.faithful = faithful
@@ -93,7 +93,7 @@ class _Searcher:
         self._kept: dict[tuple[Edit, ...], Metrics | None] = {}
 
     def changes(self, task: Task, workers: WorkerPool, advance: Callable[[int, int], None]) -> tuple[list[Edit], int]:
-        """Return the edits that explain most of a task's log, and the number of runs."""
+        """Return the edits that together explain most of a task's log, and the number of runs."""
         assert task.draw is not None
         wanted = decisive(json.loads(task.files.results)[str(PUBLISHED_SEEDS[0])])
         near = Bounds(task.tolerances[EXPERIMENT])
@@ -133,7 +133,7 @@ class _Searcher:
 
 
 class _Reached(NamedTuple):
-    """How far a log agrees with another one.
+    """The extent to which a log agrees with another one.
 
     Attributes:
         stages: The number of stages that agree, up to the first one that does not.
@@ -167,7 +167,7 @@ def _overlap(edit: Edit, others: Sequence[Edit]) -> bool:
 
 
 def _made(files: Mapping[str, bytes], edits: Sequence[Edit]) -> dict[str, bytes]:
-    """Return the files that edits change, as they are with them."""
+    """Return the edited files, by path, with the edits applied."""
     changed = {}
     for path in dict.fromkeys(edit.file for edit in edits):
         text, encoding = decode(files[path])
@@ -177,7 +177,7 @@ def _made(files: Mapping[str, bytes], edits: Sequence[Edit]) -> dict[str, bytes]
 
 
 def _replacements(tree: ast.Module) -> Iterator[tuple[ast.AST, ast.AST]]:
-    """Yield each node of a file that a generic edit replaces, and what takes its place."""
+    """Yield each node of a file that a generic edit replaces, together with its replacement."""
     nowhere = Names(ast.FunctionDef(name="", args=_NO_ARGUMENTS, body=[], decorator_list=[]))
     names = dict.fromkeys(ast.walk(tree), nowhere)
     for function in ast.walk(tree):
@@ -190,7 +190,11 @@ def _replacements(tree: ast.Module) -> Iterator[tuple[ast.AST, ast.AST]]:
 
 
 def _edit(path: str, parsed: ParsedSource, node: ast.AST, replacement: ast.AST) -> Edit | None:
-    """Return the edit that replaces a node, or None if it is not one, or the file cannot be parsed after it."""
+    """Return the edit that replaces a node.
+
+    Returns None for strings, docstrings, and nodes that are neither expressions nor statements, and if the edited file
+    can't be parsed.
+    """
     is_text = isinstance(node, ast.Constant | ast.Expr) and isinstance(getattr(node, "value", None), str | ast.Constant)
     if is_text or not isinstance(node, ast.expr | ast.stmt):
         return None

@@ -24,7 +24,7 @@ class Selection:
 
     Attributes:
         every: All tasks of the suite, and the forensic tasks that were made for the command.
-        chosen: The tasks that were named.
+        chosen: The tasks that the command selects.
         suite: The folder of the suite.
     """
 
@@ -48,14 +48,14 @@ class Selection:
         return list(dict.fromkeys(task.paper for task in self.chosen))
 
     def with_checks(self, warn: Callable[[str], None], answered: Collection[str] | None = None) -> Selection:
-        """Leave out the chosen tasks without a check.
+        """Return the selection without the chosen tasks that have no check.
 
         Args:
-            warn: Called with a message on the tasks that are left out.
+            warn: Called with a message about the tasks that are left out.
             answered: The ids of the tasks that messages are about; by default all chosen tasks.
 
         Raises:
-            TaskError: None of these tasks has a check.
+            TaskError: None of the tasks that messages are about has a check.
         """
         _, message = gradable([task for task in self.chosen if answered is None or task.id in answered])
         if message:
@@ -63,7 +63,7 @@ class Selection:
         return Selection(self.every, tuple(task for task in self.chosen if task.files.check), self.suite)
 
     def with_tiers_of(self, submissions: Iterable[Submission], sandbox: str, stages: Stages) -> Selection:
-        """Choose the tasks of all tiers that have answers, and make the answered forensic tasks."""
+        """Return a selection of all tasks of the tiers that have answers, and of the answered forensic tasks."""
         answered = {item.task for item in submissions}
         drawn = sorted(filter(is_forensic, answered))
         made = _forged(select_with_draws(self.every, drawn)[1] if drawn else (), self.suite, sandbox, stages)
@@ -89,15 +89,15 @@ def select(
 
     Args:
         stages: Shows the progress of making forensic tasks.
-        suite: The suite, as `suite_folder` reads it.
+        suite: The suite, in a form that `suite_folder` accepts.
         patterns: The tasks to choose.
-        tier: The tier that patterns other than ids are for.
-        fresh: The seed to draw new forensic tasks from.
-        sandbox: Where forensic tasks are run, to record what they log.
+        tier: The tier that patterns other than ids select from.
+        fresh: The seed for drawing new forensic tasks; None for the published ones.
+        sandbox: The back end in which the programs of forensic tasks are run to record their logs.
         most: The largest number of forensic tasks to make.
 
     Raises:
-        UsageError: There is a seed, and the tier is not forensic.
+        UsageError: `fresh` is given, but the tier is not forensic.
         TaskError: A pattern selects nothing, or the suite is malformed.
     """
     if fresh is not None and tier != "forensic":

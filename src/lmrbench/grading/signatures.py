@@ -1,7 +1,7 @@
 """Signatures on JSON objects, which show that this installation wrote them and that they are unchanged.
 
-An object is signed with HMAC-SHA256. The key was drawn once on this machine, and lies in the cache folder, readable by
-its user alone. The signature is the object's last entry and covers every byte before it.
+An object is signed with HMAC-SHA256. The key is generated once on this machine and stored in the cache folder, where
+only the user can read it. The signature is the object's last entry and covers every byte before it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def signed(text: str) -> bytes:
 
 
 def verified(data: bytes) -> bytes | None:
-    """Return the JSON object without its signature; None if it was not signed here, or was changed."""
+    """Return the JSON object without its signature; None if this installation did not sign it, or it was changed."""
     match = _SIGNED.fullmatch(data)
     if match is None or not hmac.compare_digest(_signature(match[1]), match[2].decode()):
         return None

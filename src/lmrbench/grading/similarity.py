@@ -1,6 +1,7 @@
 """Similarity of texts, by their characters or by the embeddings of a local model.
 
-Packages are imported when two texts are compared; `lmrbench.sandbox.packages` checks that they are installed.
+The packages that measure similarity are imported only when two texts are compared; `lmrbench.sandbox.packages` checks
+that they are installed.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from typing import Any
 from lmrbench.errors import SandboxError
 from lmrbench.tasks.bounds import Similarity
 
-# Models read less of a text than this. A tokenizer would read all of it first.
+# Longer texts are cut before tokenizing. Models truncate their input to less than this anyway, but only after the whole
+# text has been tokenized.
 _MOST_CHARACTERS = 100_000
 
 
@@ -33,7 +35,8 @@ def similar(golden: str, observed: str, wanted: Similarity) -> bool:
         return float(one @ other) >= wanted.threshold
     if wanted.threshold <= 0:
         return True
-    # A subsequence is no longer than the shorter text. Without this bound, a long text would take minutes.
+    # The similarity is 2 * LCS / (len(golden) + len(observed)), and the longest common subsequence (LCS) is at most as
+    # long as the shorter text. This bound avoids minutes of work on long texts.
     if 2 * min(len(golden), len(observed)) < wanted.threshold * (len(golden) + len(observed)):
         return False
     from rapidfuzz.distance import Indel
@@ -52,7 +55,7 @@ def _loaded(model: str) -> Any:
     from sentence_transformers import SentenceTransformer
 
     try:
-        # On a processor, and without downloads, grades depend neither on the machine nor on the day.
+        # Only the CPU and local files are used, so that grades vary neither with hardware nor with versions of a model.
         return SentenceTransformer(model, device="cpu", local_files_only=True)
     except (OSError, ValueError) as error:
         reason = str(error).partition("\n")[0]

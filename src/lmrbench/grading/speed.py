@@ -1,12 +1,13 @@
 """Speed and memory of answers that pass, relative to the reference.
 
-A check may define `timed(seed)`, which yields inputs of realistic size. Reference and candidate observe them in turn,
-in one worker that grades nothing. Each round draws new inputs, and the candidate's results must be right.
+A check may define `timed(seed)`, which yields inputs of realistic size. The reference and the candidate are run on them
+in turn, in one worker that is not used for grading. Each round draws new inputs, and the candidate's results must be
+correct.
 
-A candidate can forge what its own process reports. So it is charged the seconds of its whole job as the host sees them,
-minus what the reference's job of the same round took outside of its cases. Memory is the peak that the kernel reports,
-minus that of a job that observes nothing. docs/security.md says what a candidate can still do to its own speed, which
-is why no verdict depends on it.
+A candidate can forge the times that its own process reports. So its time is that of its whole job, measured by the
+host, minus the time that the reference's job of the same round took outside of its cases. Memory is the peak that the
+kernel reports, minus that of a job that observes nothing. A candidate can still distort its own speed, as
+docs/security.md explains, so no verdict depends on it.
 """
 
 from __future__ import annotations
@@ -25,17 +26,17 @@ from lmrbench.sandbox.protocol import Cases, Job, Outcome, WorkerPool
 from lmrbench.tasks.checks import defines
 from lmrbench.tasks.model import CHECK_SECONDS, Task
 
-# With fewer rounds, the median has no interval at 95%.
+# With fewer rounds, the median has no 95% interval.
 LEAST_ROUNDS = 6
 MOST_ROUNDS = 30
 MOST_SECONDS = 60.0
-# The measurement ends early if the ends of the speed's interval are within this ratio.
+# The measurement ends early once the upper end of the speed's interval is at most this many times the lower end.
 NARROW = 1.1
 # A candidate may take this many times as long as the reference.
 SLOWER = 20.0
-# A faster reference can't be told from the noise of starting a job.
+# The time of a faster reference can't be distinguished from the noise of starting a job.
 LEAST_GOLDEN_SECONDS = 0.05
-# Smaller values are counted as these.
+# Smaller measurements are raised to these values.
 LEAST_SECONDS = 0.005
 LEAST_MB = 8.0
 
@@ -56,15 +57,18 @@ def has_timed_inputs(task: Task) -> bool:
 
 
 def measure(candidate: Candidate, seed: int, pool: WorkerPool) -> Timing:
-    """Measure an answer that passes, in rounds under `seed` and the seeds that follow it.
+    """Measure the speed and memory of an answer that passes.
 
-    Rounds end when the interval of the speed is narrow enough, or after `MOST_ROUNDS` or `MOST_SECONDS`, but not before
-    `LEAST_ROUNDS`.
+    The measurement ends when the interval of the speed is narrow enough, or after `MOST_ROUNDS` or `MOST_SECONDS`, but
+    not before `LEAST_ROUNDS`.
 
     Args:
         candidate: an answer to a task with timed inputs.
-        seed: the seed of the first round.
-        pool: a pool with a single worker, so that nothing else runs meanwhile.
+        seed: the seed of the first round; each further round uses the next seed.
+        pool: a pool with a single worker, so that nothing else runs at the same time.
+
+    Returns:
+        The ratios and their intervals, or the reason why there are none.
 
     Raises:
         TaskError: the reference fails on its own timed inputs.
@@ -79,7 +83,7 @@ def measure(candidate: Candidate, seed: int, pool: WorkerPool) -> Timing:
     outputs_of(task, seed, cases, first)
     golden_seconds = _seconds(first)
     if golden_seconds < LEAST_GOLDEN_SECONDS:
-        reason = f"the golden takes {golden_seconds:.3f} s over the timed inputs, too little to measure"
+        reason = f"the reference takes {golden_seconds:.3f} s over the timed inputs, too little to measure"
         return Timing(golden_seconds=golden_seconds, reason=reason)
     most_seconds = max(CHECK_SECONDS, SLOWER * first.seconds)
     began = time.monotonic()
@@ -140,7 +144,7 @@ def _speed(rounds: Sequence[_Round]) -> Ratio:
 
 
 def _ratio(values: Sequence[float]) -> Ratio:
-    """Return the median with its interval by order statistics, which assumes no distribution and resists outliers."""
+    """Return the median and its 95% interval from order statistics, a method that assumes no distribution."""
     from scipy.stats import quantile_test
 
     interval = quantile_test(values, p=0.5).confidence_interval(0.95)

@@ -1,9 +1,9 @@
-"""The built-in systems, which need no model and whose grades are known beforehand.
+"""The built-in systems, which need no model.
 
-`golden` submits the reference, `mask` submits nothing, `rewrites` submits other implementations, and `wrong` submits
+`golden` submits the reference, `mask` the unchanged masked files, `rewrites` other implementations, and `wrong`
 plausible mistakes. golden and rewrites must be robust, the rewrite `plain` only correct. mask and wrong versions must
-not be correct; one that breaks only edge cases must not be robust. `nearest` copies the most similar function
-that it can see; its score is a finding.
+not be correct; a wrong version that breaks only edge cases must not be robust. `nearest` copies the most similar
+function that it can see; any grade of it is accepted.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lmrbench.tasks.workspace import answered_files, masked_files
 from lmrbench.tasks.wrong import breaks_only_edge_cases
 
 BuiltIn = Literal["golden", "mask", "rewrites", "wrong", "nearest"]
-# The rewrite that is the shortest code that follows the instruction up to its edge cases.
+# The name of the rewrite with the shortest code that follows the instruction, except in edge cases.
 PLAIN = "plain"
 BUILT_INS: tuple[BuiltIn, ...] = get_args(BuiltIn)
 
@@ -58,7 +58,7 @@ def unexpected(results: Sequence[Result], built_in: Collection[str], tasks: Mapp
 
 
 def _due(item: Result, task: Task) -> str:
-    """Return what the grade of a built-in system must be, or "" if it is so."""
+    """Return the grade that a built-in system should have, or "" if it has this grade or any grade is accepted."""
     if item.system == "rewrites" and item.label == PLAIN:
         return "" if item.correct else "correct"
     if item.system in ("golden", "rewrites"):

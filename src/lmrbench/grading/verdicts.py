@@ -1,6 +1,7 @@
-"""Verdicts on the cases of one job: what a candidate returned, against what the reference returned.
+"""Verdicts on the cases of one job, made by comparing a candidate's observations with those of the reference.
 
-A case may take ten times the processor time of the reference, and at least 5 s; a check five times, and at least 30 s.
+The time limit of a case is ten times the processor time of the reference, and at least 5 s. That of a whole check is
+five times the processor time of the reference, and at least 30 s.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from lmrbench.sandbox.protocol import CaseOutcome, CaseStatus, Outcome
 from lmrbench.tasks.model import CASE_SECONDS, CASE_SLOWER, CHECK_SECONDS, CHECK_SLOWER, Task
 from lmrbench.text import printable
 
-# A reason may quote text of any length from a candidate.
+# Reasons are cut to this length, because they may quote arbitrarily long text from a candidate.
 MOST_CHARACTERS = 4000
 NOT_RUN = "not run, since an earlier case had failed"
 
@@ -26,10 +27,10 @@ class JobVerdicts:
     """Judges the cases of one job. Each observation is compared once, as it arrives or at the end.
 
     Args:
-        task: what the candidate answers.
-        seed: of the cases.
-        reference: what the reference returned under this seed.
-        fail_fast: count the cases after the first failure as not run.
+        task: the task that the candidate answers.
+        seed: the seed of the cases.
+        reference: the reference's outputs for this seed.
+        fail_fast: whether the cases after the first failure count as not run.
     """
 
     def __init__(self, task: Task, seed: int, reference: ReferenceOutputs, fail_fast: bool = False) -> None:
@@ -40,20 +41,20 @@ class JobVerdicts:
         self._compared: dict[int, tuple[CaseOutcome, Verdict, str]] = {}
 
     def fails(self, number: int, case: CaseOutcome) -> bool:
-        """Return whether a case that just ended fails; False for a number that the reference has no case for."""
+        """Return whether a case that has just ended fails; False if the reference has no case with this number."""
         return number < len(self.reference.names) and self._verdict(number, case)[0] != "match"
 
     def of(self, outcome: Outcome) -> Iterator[CaseVerdict]:
         """Yield the verdict on each case of the reference."""
         if outcome.broken is not None:
-            # The reference ran under the same check, so whatever broke it came with the candidate.
+            # The reference ran with the same check, so the candidate must have caused the failure.
             yield from all_missing(self.reference, self.seed, outcome.broken.strip())
             return
         failed = False
         for number, name in enumerate(self.reference.names):
             case = outcome.cases[number] if number < len(outcome.cases) else CaseOutcome("missing")
             if self.fail_fast and failed:
-                # A back end may have run it all the same.
+                # Some back ends run the case nevertheless; its outcome is discarded.
                 case = CaseOutcome("missing", message=NOT_RUN)
             verdict, reason = self._verdict(number, case)
             failed = failed or verdict != "match"
@@ -71,7 +72,7 @@ class JobVerdicts:
     def _verdict(self, number: int, case: CaseOutcome) -> tuple[Verdict, str]:
         known = self._compared.get(number)
         if known is None or known[0] is not case:
-            # A second run of the case replaces the first.
+            # The outcome of a second run of the case replaces that of the first.
             self._compared[number] = known = (case, *self._compare(number, case))
         return known[1:]
 
@@ -88,7 +89,7 @@ class JobVerdicts:
 
 
 def all_missing(reference: ReferenceOutputs, seed: int, reason: str) -> Iterator[CaseVerdict]:
-    """Yield the verdict `missing` for every case of a reference, for one reason."""
+    """Yield the verdict `missing` for every case of a reference, each with the same reason."""
     reason = shortened(reason)
     for number, (name, given) in enumerate(zip(reference.names, reference.given, strict=True)):
         yield CaseVerdict(
@@ -113,7 +114,7 @@ def case_seconds(reference: ReferenceOutputs) -> list[float]:
 
 
 def shortened(text: str) -> str:
-    """Make a candidate's text fit for a terminal and a table: head and tail, without control characters."""
+    """Return the head and tail of a candidate's text without control characters, for terminals and tables."""
     text = text.strip()
     if len(text) > MOST_CHARACTERS:
         text = f"{text[:500]} ... {text[-MOST_CHARACTERS + 500 :]}"

@@ -1,1 +1,1 @@
-"""Sandboxes: one protocol for untrusted code, the back ends behind it, and the warm worker that runs inside them."""
+"""Sandboxes for untrusted code: their protocol, the back ends that implement it, and the worker that runs inside."""

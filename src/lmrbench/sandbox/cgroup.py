@@ -1,8 +1,8 @@
-"""A control group (cgroup version 2) around a worker, on machines where lmrbench may create one.
+"""Control groups (cgroup version 2) for workers, on machines where lmrbench may create them.
 
 A control group accounts for memory that no rlimit counts: sockets, pipes and kernel tables. Groups are created inside
-the group of lmrbench, if that one delegates memory and processes. Otherwise they are created next to it, unless it has
-a memory limit, which a worker would escape there. If neither works, workers have no group.
+the group of lmrbench, if this group delegates the memory and pids controllers. Otherwise they are created next to it,
+unless it has a memory limit, which a worker would escape there. If neither works, workers have no group.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lmrbench.tasks.model import Limits
 _ROOT = Path("/sys/fs/cgroup")
 _PREFIX = "lmrbench-"
 _END_SECONDS = 3.0
-# Added to a job's limits for bwrap, the worker, and the kernel's memory for each process.
+# Processes and bytes that are added to a job's limits, for bwrap, the worker, and the kernel's memory for each process.
 _OWN_PROCESSES = 16
 _OWN_BYTES = 64 << 20
 _numbers = itertools.count()
@@ -44,12 +44,12 @@ class ControlGroup:
         """Move a process into the group.
 
         Raises:
-            OSError: It cannot be moved.
+            OSError: The process can't be moved.
         """
         (self.folder / "cgroup.procs").write_text(str(process))
 
     def held(self) -> int:
-        """Return the bytes that the group holds now."""
+        """Return the bytes of memory that the group uses now."""
         return int((self.folder / "memory.current").read_text())
 
     def bound(self, limits: Limits, held: int) -> None:
@@ -81,7 +81,7 @@ def new_group() -> ControlGroup | None:
     """Create a control group.
 
     Returns:
-        The group, or None if lmrbench may create none that limits memory and processes.
+        The group, or None if lmrbench can't create a group that limits memory and processes.
     """
     for parent in _parents():
         try:
@@ -109,7 +109,8 @@ def _parents() -> list[Path]:
     own = _own()
     if own is None or not (own / "cgroup.subtree_control").exists():
         return []
-    # The root cgroup has no memory.max. A limit on processes can be ignored, because a worker's own is lower.
+    # The root cgroup has no memory.max. The group's limit on processes need not be checked, because that of a worker is
+    # lower.
     bound = own / "memory.max"
     return [own, own.parent] if bound.exists() and bound.read_text().strip() == "max" else [own]
 
@@ -135,7 +136,7 @@ def _try_to_enter(group: ControlGroup) -> None:
 
 
 def _sweep(parent: Path) -> None:
-    """Remove the groups that killed runs have left."""
+    """Remove the groups that killed runs have left behind."""
     for folder in parent.glob(f"{_PREFIX}*"):
         if not Path("/proc", folder.name.removeprefix(_PREFIX).partition("-")[0]).exists():
             with contextlib.suppress(OSError):

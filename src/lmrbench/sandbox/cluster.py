@@ -2,8 +2,8 @@
 
 `ClusterPool` has the interface of `LocalPool` and gives the same results. Jobs are sent in batches that belong to
 one owner, and each outcome is returned as soon as it is known. A node sees the code that it runs, which includes the
-reference; the expected observations stay with the caller, who compares. If a node is lost, its jobs without an outcome
-run again on another.
+reference; the expected observations stay with the caller, which makes the comparison. If a node is lost, its jobs
+without an outcome run again on another node.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 from lmrbench.errors import SandboxError
 from lmrbench.sandbox.protocol import Job, Outcome, Sandbox
 
-# Ray reads this when it is imported. It turns off the reporting of usage statistics.
+# Turns off Ray's usage statistics. Ray reads the variable when it is imported.
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 
 import ray
@@ -37,11 +37,11 @@ _CONNECT_SECONDS = 10.0
 
 
 class Actor:
-    """The part that runs on a node: a pool of one worker."""
+    """The part of a `ClusterPool` that runs on a node: a pool with one worker."""
 
     def __init__(self, sandbox: str, secrets: Sequence[Path], shared: bool) -> None:
         """Open the pool; see `open_pool` for the arguments."""
-        # The registry imports this module.
+        # Not imported at the top, because the registry imports this module.
         from lmrbench.sandbox.registry import open_pool
 
         self._pool = open_pool(sandbox, secrets, workers=1, shared=shared)
@@ -93,7 +93,7 @@ class _Batch:
         return pickle.dumps([job for _, job in self.jobs])
 
     def again(self) -> _Batch:
-        """Return the batch of the jobs that are left after a loss."""
+        """Return a batch of the jobs without an outcome, after these jobs were lost with their node."""
         left = [numbered for numbered in self.jobs if numbered[0] not in self.arrived]
         return _Batch(left, self.losses + 1)
 
@@ -116,10 +116,10 @@ class ClusterPool:
             sandbox: The back end, which every node must have.
             secrets: Folders that no worker may see, on any node.
             workers: The number of actors; by default the number of the cluster's cores.
-            isolate: Whether jobs of two owners never run at the same time.
+            isolate: Whether to keep jobs of different owners from running at the same time.
             shared: Whether owners share workers; see `LocalPool`.
-            address: The address of the cluster; by default that in RAY_ADDRESS, or else a cluster of this machine,
-                which ends with the pool.
+            address: The address of the cluster; by default the value of RAY_ADDRESS. If that is not set, a cluster is
+                started on this machine, and stopped with the pool.
 
         Raises:
             SandboxError: There is no cluster at the address.
@@ -138,7 +138,7 @@ class ClusterPool:
                 raise SandboxError(f"no Ray cluster at {known or 'this machine'}: {said}") from error
         resources: Any = ray.cluster_resources  # untyped
         size = workers or max(1, int(resources().get("CPU", 1)))
-        # If its node is lost, Ray restarts an actor on another; `run` decides about the jobs that it had.
+        # If a node is lost, Ray restarts its actors on another node, and `run` sends their unfinished jobs again.
         remote: Any = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=0)(Actor)
         self._actors = [remote.remote(sandbox.name, tuple(secrets), shared) for _ in range(size)]
 
@@ -158,7 +158,7 @@ class ClusterPool:
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[int, Outcome]]:
         """Run all jobs.
 
-        A job with `ends_with` runs to its end, because the function cannot be sent to a node.
+        `ends_with` is ignored, because a function can't be sent to a node: all cases of a job are run.
 
         Yields:
             The number of each job and its outcome, once, in the order in which jobs end.

@@ -19,14 +19,14 @@ _KILL_SECONDS = 3.0
 
 
 class WorkerBounds(Protocol):
-    """A limit of the kernel on what a worker and its children hold together."""
+    """The kernel's limits on the memory and the processes of a worker and its children together."""
 
     def held(self) -> int:
-        """Return the bytes of memory that worker and children hold now."""
+        """Return the bytes of memory that the worker and its children hold now."""
         ...
 
     def bound(self, limits: Limits, held: int) -> None:
-        """Limit worker and children to what a job may use.
+        """Limit the worker and its children to what a job may use.
 
         Args:
             limits: The limits of the job.
@@ -40,7 +40,7 @@ class Connection(Protocol):
 
     @property
     def bounds(self) -> WorkerBounds | None:
-        """The kernel's limit on the worker, or None if the kernel does not account for all that it holds."""
+        """The kernel's limits on the worker, or None if the kernel does not account for all of the worker's memory."""
         ...
 
     def write(self, data: bytes) -> None:
@@ -67,7 +67,7 @@ class Connection(Protocol):
         ...
 
     def last_words(self) -> bytes:
-        """Return what the worker wrote to its standard error. Call `kill` first."""
+        """Return the worker's output on standard error. Call `kill` first."""
         ...
 
     def close(self) -> None:
@@ -86,7 +86,7 @@ class ProcessConnection:
         Args:
             process: The worker program, with all three standard streams piped.
             scratch: A folder to remove when the connection is closed.
-            bounds: The control group of the process, which is removed, too.
+            bounds: The control group of the process, which is removed at the same time.
         """
         self.process = process
         self.scratch = scratch
@@ -109,7 +109,7 @@ class ProcessConnection:
         kill_with_children(self.process)
 
     def last_words(self) -> bytes:
-        """Return what the worker wrote to its standard error."""
+        """Return the worker's output on standard error."""
         try:
             return self.process.communicate(timeout=_LAST_WORDS_SECONDS)[1]
         except (subprocess.TimeoutExpired, ValueError):
@@ -126,21 +126,22 @@ class ProcessConnection:
         if self.bounds is not None:
             self.bounds.remove()
         if self.scratch is not None:
-            # shutil.rmtree fails on deeply nested and on locked folders, and a candidate may have made both.
+            # A candidate may have made deeply nested or locked folders, on which shutil.rmtree fails.
             for command in (["chmod", "-R", "u+rwx"], ["rm", "-rf"]):
                 subprocess.run([*command, "--", self.scratch], stderr=subprocess.DEVNULL, check=False)
 
 
 def kill_with_children(process: subprocess.Popen[bytes]) -> None:
-    """Kill a process together with all that it has started.
+    """Kill a process together with all of its descendants.
 
-    A worker that shares the namespaces of this process would leave its children behind, and so would bwrap if lmrbench
-    runs as root: it drops the right to signal its child, which has a user id of its own. A process that has been waited
-    for is left alone, because its number may belong to another by now.
+    Killing only the process would leave its children running in two cases: a worker without a process namespace, and a
+    bwrap that was started as root, which has dropped the right to signal a child with another user id. A process that
+    has been waited for is not signalled, because its id may have been reused.
     """
     if process.returncode is not None:
         return
-    # A stopped worker starts nothing, and still adopts the children of those that are killed.
+    # A stopped process starts no further processes, and still adopts the children of its killed descendants, so that
+    # they are found below it.
     process.send_signal(signal.SIGSTOP)
     deadline = time.monotonic() + _KILL_SECONDS
     while (found := _living_below(process.pid)) and time.monotonic() < deadline:

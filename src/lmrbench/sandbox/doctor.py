@@ -25,11 +25,11 @@ class Diagnosis:
     Attributes:
         name: The name of the sandbox.
         works: Whether it ran a job.
-        reason: Why it did not.
-        advice: What to do about that.
+        reason: Why it could not run a job.
+        advice: Advice to the user if it could not run a job.
         cgroup: Whether the kernel accounts for all memory of a worker; otherwise the worker measures what it can see.
             None if that is unknown.
-        note: What to know about it on this machine, if it works.
+        note: Restrictions of the sandbox on this machine, if it works.
     """
 
     name: str
@@ -41,13 +41,13 @@ class Diagnosis:
 
 
 def diagnose(name: str) -> Diagnosis:
-    """Run a function of one line in the sandbox of this name.
+    """Check whether a sandbox works, by running a function of one line in it.
 
     Args:
         name: A name of `sandbox_names`.
 
     Returns:
-        Whether that worked, and what to do if it did not.
+        The diagnosis, with advice if the sandbox does not work.
     """
     cases = Cases(("works",), encode_cases([{"name": "works"}]))
     job = Job("doctor", {"target.py": b"def works():\n    return True\n"}, _OBSERVE, cases, Limits(), check_seconds=20)

@@ -1,6 +1,6 @@
 """The packages that a sandbox shows: those that the tasks import, with their requirements, and no others.
 
-With this allow-list a candidate can import neither lmrbench, whose suite holds the references, nor a package that
+With this allow-list a candidate can import neither lmrbench, whose suite contains the references, nor a package that
 happens to implement a paper's method. Packages come from the installation of lmrbench, or from an environment of
 `lmrbench.sandbox.venvs`. In this module `environment` is the folder of an environment's packages, and None is the
 installation of lmrbench.
@@ -25,7 +25,8 @@ from lmrbench.tasks.bounds import Similarity
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.workspace import third_party_imports
 
-# The worker itself needs these. If an environment lacks one, that of the installation is shown.
+# Packages that the worker itself needs. If an environment lacks one of them, the sandbox shows that of lmrbench's
+# installation.
 _WORKER_NEEDS = ("numpy", "safetensors")
 # The extra of lmrbench that installs what the tasks of a suite import.
 _EXTRAS = {"core": "suite", "real": "real", "live": "real"}
@@ -54,7 +55,7 @@ def _providers(environment: Path | None) -> Mapping[str, list[str]]:
 
 
 def _top_level(entry: str) -> str | None:
-    """Return the name that imports a file or folder of site-packages, or None for metadata and scripts."""
+    """Return the import name of a file or folder of site-packages, or None for metadata and scripts."""
     name = inspect.getmodulename(entry) or entry
     return name if name.isidentifier() else None
 
@@ -64,9 +65,9 @@ def _entries(distribution: Distribution) -> set[str]:
     record = distribution.read_text("RECORD")
     if record is None:
         return _unrecorded_entries(distribution)
-    # Not `distribution.files`, which takes a second for the ten thousand files of torch.
+    # `distribution.files` would take a second for the ten thousand files of torch.
     entries = {row[0].partition("/")[0] for row in csv.reader(record.splitlines()) if row}
-    # `..` is the start of paths to scripts. `__pycache__` holds the bytecode of single modules, not of packages.
+    # Paths to scripts start with `..`. `__pycache__` contains the bytecode of modules that are not in a package.
     return entries - {"..", "__pycache__"}
 
 
@@ -88,7 +89,7 @@ def _unrecorded_entries(distribution: Distribution) -> set[str]:
 
 
 def comparing_imports(task: Task) -> set[str]:
-    """Return the packages that compare the task's texts. They are imported outside of sandboxes."""
+    """Return the packages that are used to compare the task's texts. They are imported outside of sandboxes."""
     return {_comparing(similarity)[0] for similarity in task.similarities.values()}
 
 
@@ -98,10 +99,10 @@ def _comparing(similarity: Similarity) -> tuple[str, str]:
 
 
 def require_installed(task: Task) -> None:
-    """Raise SandboxError if lmrbench's installation lacks what a task needs; the message says what to install.
+    """Raise SandboxError if lmrbench's installation lacks a package that a task needs; the message says how to get it.
 
-    A task needs what it imports and what compares its texts. The imports of a task with requirements of its own are not
-    checked, because it may have an environment of its own.
+    A task needs the packages that it imports and those that compare its texts. The imports of a task with requirements
+    of its own are not checked, because it may have an environment of its own.
     """
     for similarity in task.similarities.values():
         name, extra = _comparing(similarity)
@@ -165,12 +166,12 @@ def _require(names: Iterable[str], environment: Path | None, found: dict[str, Di
 
 
 def with_worker_needs(imports: Iterable[str]) -> tuple[str, ...]:
-    """Return these imports and those of the worker itself, sorted. Jobs for which they are equal can share a worker."""
+    """Return these imports and those of the worker itself, sorted. Jobs with the same result can share a worker."""
     return tuple(sorted({*imports, *_WORKER_NEEDS}))
 
 
 def versions(imports: Iterable[str], environment: Path | None = None) -> dict[str, str]:
-    """Return name and version of every distribution that a sandbox for these imports shows."""
+    """Return the version of every distribution that a sandbox for these imports shows, by name."""
     return dict(_versions(tuple(imports), environment))
 
 
@@ -180,13 +181,13 @@ def _versions(imports: tuple[str, ...], environment: Path | None) -> dict[str, s
 
 
 def importable_paths(imports: Iterable[str], environment: Path | None = None) -> dict[str, Path]:
-    """Return every file or folder of site-packages that a sandbox for these imports shows, by its name there."""
+    """Return the path of every entry of site-packages that a sandbox for these imports shows, by the entry's name."""
     found = [paths_of(item) for item in required_distributions(imports, environment)]
     return dict(sorted({name: path for paths in found for name, path in paths.items()}.items()))
 
 
 def paths_of(distribution: Distribution) -> dict[str, Path]:
-    """Return every file or folder of site-packages that belongs to a distribution, by its name there."""
+    """Return the path of every entry of site-packages that belongs to a distribution, by the entry's name."""
     names = (name for name in _entries(distribution) if not name.endswith(".pth"))
     places = {name: Path(str(distribution.locate_file(name))) for name in names}
     return {name: path for name, path in places.items() if path.exists()}

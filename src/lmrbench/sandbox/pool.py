@@ -1,12 +1,13 @@
-"""A pool of warm workers on this machine: one for each core, each serving one owner at a time.
+"""A pool of warm workers on this machine, by default with one running worker for each core.
 
-A worker sees the packages that its jobs import and no others, so that no outcome depends on which jobs run at the same
-time. If jobs wait for a worker of their kind, another one is started if that takes less than half of the time that the
-waiting jobs need. A thread can keep workers of several kinds, so that none has to be started at each change of kind.
+A worker serves jobs of one kind, which have the same owner, packages, tree and environment. It sees only the packages
+that its jobs import, so that no outcome depends on which other jobs run at the same time. If jobs wait for a worker of
+their kind, another worker is started, provided that its start takes less than half of the time that the waiting jobs
+need. A thread can keep workers of several kinds, which saves starts when it changes between kinds.
 
-Outcomes are returned in the order in which jobs end. If a worker is lost, its job runs once more in a fresh one; if
-that is lost too, the job is at fault, unless a probe shows that the machine is. A case that timed out, or that was
-killed from outside, runs once more before it counts, at a time when no more jobs run than there are cores.
+Outcomes are returned in the order in which jobs end. If a worker is lost, its job runs once more in a fresh worker. If
+that worker is lost, too, the job is at fault, unless a probe shows that the machine is. A case that timed out, or that
+was killed from outside, runs once more before it counts, at a time when no more jobs run than there are cores.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ _Pending = tuple[int, Job, _Results]
 _Kind = tuple[str, tuple[str, ...], Path | None, Path | None]
 _LOOK_AGAIN_SECONDS = 0.05
 _CLOSED = "the workers were closed before the job had ended"
-# The other workers continue during a start, so a start that takes as long as the remaining jobs saves nothing.
+# A further worker is started only if the waiting jobs need more than this many times the time of a start. The other
+# workers continue during the start, so a start that takes as long as the remaining jobs saves nothing.
 _STARTS = 2.0
 
 
@@ -45,10 +47,10 @@ class _Pace:
     """The speed of one kind of job.
 
     Attributes:
-        start: Seconds of a worker's start.
+        start: The seconds that the start of a worker takes.
         jobs: The number of jobs that have ended.
-        seconds: Their seconds together.
-        last: When the last one ended.
+        seconds: The total seconds of these jobs.
+        last: The time at which the last of these jobs ended.
     """
 
     start: float
@@ -68,7 +70,7 @@ class LocalPool:
         Args:
             sandbox: The back end that starts workers.
             size: The number of threads, each with one running worker; by default the number of cores.
-            isolate: Whether jobs of two owners never run at the same time.
+            isolate: Whether to keep jobs of different owners from running at the same time.
             shared: Whether owners share workers. Only for code that comes with the suite.
             kept: The number of kinds of jobs for which a thread keeps a worker, including the running one.
         """
@@ -82,9 +84,9 @@ class LocalPool:
         self._paces: dict[_Kind, _Pace] = {}
         self._idle: set[threading.Thread] = set()
         self._cores = len(os.sched_getaffinity(0))
-        # The number of running jobs, and of those that run, or wait to run, alone on their cores.
+        # The number of running jobs, and the number of jobs inside of `_alone`, running or waiting.
         self._busy = self._alone_jobs = 0
-        # The workers of each thread by kind, the last used one last.
+        # The workers of each thread by kind, ending with the most recently used one.
         self._workers: dict[threading.Thread, dict[_Kind, Worker]] = {}
         self._closing = False
         # bwrap ends with the thread that started it, so each thread must live as long as the pool.
@@ -173,7 +175,10 @@ class LocalPool:
             self._close_worker(mine, held)
 
     def _take(self, kind: _Kind | None, mine: Mapping[_Kind, Worker]) -> _Pending | None:
-        """Return the next job: one of the same kind if there is any, or else of the kind that the fewest threads serve.
+        """Return the next job for this thread, as soon as there is one.
+
+        Jobs of the kind of the last job come first, then those of kinds for which the thread keeps a worker, then those
+        of the kind that the fewest threads serve.
 
         Args:
             kind: The kind of this thread's last job.
@@ -206,19 +211,22 @@ class LocalPool:
             return None
 
     def _is_worth_a_start(self, kind: _Kind) -> bool:
-        """Return whether the threads of this kind need more than twice the time of a worker's start for its queue."""
+        """Return whether the waiting jobs of a kind need more than `_STARTS` times the time of starting a worker."""
         if any(kind in self._workers[thread] for thread in self._idle):
             return False
         pace = self._paces.get(kind)
         if not self._served[kind] or pace is None:
             return True
-        # The time since the last job ended accounts for a long job that still runs.
+        # The time since the last job ended accounts for a long job that is still running.
         each = max(pace.seconds / max(1, pace.jobs), time.monotonic() - pace.last)
         return len(self._pending[kind]) * each / self._served[kind] > _STARTS * pace.start
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Wait until a core is free, and start no more jobs than there are cores while the caller's job runs."""
+        """Wait until a core is free, and start no more jobs than there are cores while the caller's job runs.
+
+        Second runs use this, so that other jobs do not slow them down.
+        """
         with self._changed:
             self._busy -= 1
             self._alone_jobs += 1
@@ -245,10 +253,12 @@ class LocalPool:
         return replace(outcome, broken=outcome.fault) if outcome.fault else outcome
 
     def _clear_the_machine(self, mine: dict[_Kind, Worker], kind: _Kind, job: Job, memory_mb: float) -> None:
-        """Run the probe after an early death, and again in a fresh worker, because a candidate may have broken its own.
+        """Check by the probe that the machine is not at fault for an early death.
+
+        If the probe fails, it runs again in a fresh worker, because the candidate may have broken its own worker.
 
         Raises:
-            SandboxError: The probe fails in both.
+            SandboxError: The probe fails in both workers.
         """
         try:
             probe(self._worker(mine, kind, job), job, memory_mb)
@@ -279,7 +289,7 @@ class LocalPool:
         with self._changed:
             mine[kind] = worker
             pace = self._paces.setdefault(kind, _Pace(seconds))
-            # The first start of a kind can include that of its template.
+            # The first start of a kind can include the start of its template.
             pace.start = min(pace.start, seconds)
             if self._closing:
                 worker.kill()

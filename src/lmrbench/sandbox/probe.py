@@ -1,7 +1,7 @@
 """The probe: a trivial check that separates faults of the machine from faults of a candidate.
 
-It runs under the limits of a job, in the job's worker, before the first candidate and after a death that came before
-any observation. If the probe fails, every candidate would, so nothing is scored.
+It runs with the limits of a job in the job's worker: before the worker runs its first candidate, and after a candidate
+has died before its first observation. If the probe fails, every candidate would fail, so nothing is scored.
 """
 
 from __future__ import annotations

@@ -43,12 +43,13 @@ class Job:
         cases: The cases to call `observe` with.
         limits: The limits on everything but time.
         check_seconds: The time limit of all cases together.
-        case_seconds: The time limit of each case that is observed, or None if there is none yet.
+        case_seconds: The time limit of each case that is observed; None if single cases have no limit, as for a
+            reference.
         random_seed: The seed for random, numpy and torch, set before each case.
         numbers: The numbers of the cases to observe, in this order; None for all.
         imports: The installed packages that repository and check import. The job sees these and their requirements.
-        ends_with: Called with the place of each case and its outcome as they arrive. If it returns True, the job may
-            end, and the remaining cases are missing.
+        ends_with: Called with the place and the outcome of each case as soon as the outcome arrives. If it returns
+            True, the job may end there, and the remaining cases are missing.
         environment: The folder of packages (`lmrbench.sandbox.venvs.environment_of`) that the imports come from; None
             for the installation of lmrbench.
         confirmed: Whether a case that times out, or that is killed from outside, runs once more before it counts.
@@ -79,7 +80,7 @@ class CaseOutcome:
     """The outcome of one case.
 
     Attributes:
-        status: Whether it was observed, and if not, why.
+        status: Whether the case was observed, and if not, why.
         payload: The observation, as `inside.encoding.encode` wrote it; empty unless it was observed.
         message: The reason, if it was not observed.
         seconds: Processor seconds.
@@ -103,10 +104,10 @@ class Outcome:
         cases: The outcome of each case that was to be observed.
         broken: Why `observe` could not be loaded; None if it could.
         lost: Whether the worker ended during the job.
-        fault: What ended the job before any code of the candidate ran; empty if nothing did.
+        fault: The error that ended the job before any code of the candidate ran; empty if there was none.
         log: The end of the printed output.
         seconds: Wall-clock seconds, as measured by the host.
-        processor_seconds: Processor seconds of all processes, from when the candidate could start.
+        processor_seconds: Processor seconds of all processes, counted from the moment when the candidate could start.
         peak_mb: The most memory that a process of the job held, in megabytes.
     """
 
@@ -161,9 +162,9 @@ class Sandbox(Protocol):
     Its class is called with the folders that no worker may see, such as the suite's.
 
     Attributes:
-        name: Its name in `--sandbox` and in grades.
-        advice: What to do if it does not work.
-        note: What to know about it on this machine, if it works.
+        name: The name of the back end in `--sandbox` and in grades.
+        advice: Advice to the user if the back end does not work.
+        note: Restrictions of the back end on this machine, such as those of an old kernel, if it works.
     """
 
     name: str
@@ -175,9 +176,9 @@ class Sandbox(Protocol):
 
         Args:
             imports: The packages that the worker can import.
-            tree: The folder of `lmrbench.sandbox.trees.tree_of`, the same for all jobs of the worker. A back end that
-                shows it to the worker sends the other files only (`lmrbench.sandbox.trees.sent`); one that cannot
-                sends all files.
+            tree: The folder that `lmrbench.sandbox.trees.tree_of` returned, the same for all jobs of the worker. A back
+                end that can show it to the worker sends only the other files (`lmrbench.sandbox.trees.sent`); one that
+                can't sends all files.
             environment: The folder that the packages come from; None for the installation of lmrbench.
 
         Raises:
@@ -186,7 +187,7 @@ class Sandbox(Protocol):
         ...
 
     def close(self) -> None:
-        """End what the back end has started besides workers. Called when the last worker has been closed."""
+        """End everything that the back end has started besides workers. Called after the last worker was closed."""
         return
 
 
@@ -195,8 +196,8 @@ class Executor:
     """The place where jobs run.
 
     Attributes:
-        kind: This machine, or a Ray cluster.
-        address: The address of the cluster; see `ClusterPool` for None.
+        kind: `local` for this machine, `ray` for a Ray cluster.
+        address: The address of the cluster; None for the default of `ClusterPool`.
     """
 
     kind: Literal["local", "ray"] = "local"
@@ -221,6 +222,6 @@ class WorkerPool(Protocol):
             The number of each job and its outcome, in the order in which jobs end.
 
         Raises:
-            SandboxError: The machine or the cluster fails, or the pool is closed meanwhile.
+            SandboxError: The machine or the cluster fails, or the pool is closed during the call.
         """
         ...

@@ -1,7 +1,7 @@
-"""The registry of back ends, those of lmrbench and those of other packages, and the functions that open pools of them.
+"""The registry of back ends, those of lmrbench and those of other packages, and functions that open worker pools.
 
-A package adds a back end by an entry point of the group `lmrbench.sandboxes`: its name, and a class that is called with
-the folders that no worker may see and that follows `protocol.Sandbox`.
+A package adds a back end by an entry point of the group `lmrbench.sandboxes`. Its name is that of the back end. It
+refers to a class that implements `protocol.Sandbox` and that is called with the folders that no worker may see.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ def sandbox_names() -> tuple[str, ...]:
 
 
 def require_sandbox(name: str) -> None:
-    """Raise unless there is a back end of this name, or it is `auto`. Nothing is loaded or started.
+    """Check that there is a back end of this name, or that the name is `auto`, without loading or starting anything.
 
     Raises:
-        SandboxError: There is none.
+        SandboxError: There is no back end of this name.
     """
     if name != DEFAULT_SANDBOX and name not in _OWN and name not in sandbox_names():
         guess = did_you_mean(name, sandbox_names()) or f"; use auto or one of {', '.join(sandbox_names())}"
@@ -68,7 +68,7 @@ def sandbox_name(name: str) -> str:
     """Return the name of a back end; for `auto`, that of the first of `PREFERRED` that works on this machine.
 
     Raises:
-        SandboxError: None of them works. The message has a line for each.
+        SandboxError: None of them works. The message contains a line for each.
     """
     return first_that_works() if name == DEFAULT_SANDBOX else name
 
@@ -94,14 +94,14 @@ def first_that_works() -> str:
 
 
 def make_sandbox(name: str, secrets: Sequence[Path]) -> Sandbox:
-    """Make a back end.
+    """Create a back end.
 
     Args:
         name: A name of `sandbox_names`, or `auto`; see `sandbox_name`.
         secrets: Folders that its workers must not see.
 
     Raises:
-        SandboxError: There is no back end of this name, it cannot be loaded, or none works.
+        SandboxError: There is no back end of this name, it can't be loaded, or the name is `auto` and none works.
     """
     name = sandbox_name(name)
     if name in _OWN:
@@ -157,7 +157,7 @@ def open_executor(
         workers: The number of workers; by default the number of cores.
         isolate: See `LocalPool`.
         shared: See `LocalPool`.
-        kept: Number of package sets for which a thread keeps its worker. A cluster keeps one.
+        kept: See `LocalPool`; a cluster ignores it.
 
     Raises:
         SandboxError: The back end cannot be loaded, Ray is not installed, or there is no cluster.
@@ -174,7 +174,7 @@ def open_executor(
 
 
 def executor_of(kind: str, address: str | None) -> Executor:
-    """Return the executor that --executor and --address name. Raises UsageError if they do not fit together."""
+    """Return the executor for the options --executor and --address. Raises UsageError if these are not consistent."""
     if kind == "ray":
         return Executor("ray", address)
     if kind != "local":

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from lmrbench.sandbox.protocol import CaseOutcome, Job, Outcome
 
-# The message if the kernel killed the process, for example when memory runs out. The worker gives a reason instead.
+# The message of a case whose process was killed from outside, for example by the kernel when memory ran out. If the
+# worker itself kills a process, the message is another reason.
 _KILLED = "the process was killed by SIGKILL"
 
 

@@ -1,4 +1,4 @@
-"""Templates, seen from the host: processes that have imported packages, and that fork workers which find them imported.
+"""The host's side of templates: processes that import packages once, and fork workers that start with these packages.
 
 A template never sees a candidate. A worker that it forks starts in a few milliseconds instead of the seconds that an
 import of torch takes.
@@ -31,11 +31,11 @@ _KEPT = 6
 
 
 class CannotForkError(SandboxError):
-    """The kernel does not let a template fork workers that leave it."""
+    """The kernel does not allow a template to fork workers into namespaces of their own."""
 
 
 class TemplateLostError(SandboxError):
-    """A template has ended."""
+    """A template has ended unexpectedly."""
 
 
 class ForkedConnection:
@@ -53,7 +53,7 @@ class ForkedConnection:
             template: The template, which must live as long as the worker.
             worker: The descriptor (pidfd) of the worker.
             streams: The ends of its standard input, output and error.
-            bounds: The control group of the worker, which is removed in the end.
+            bounds: The control group of the worker, which `close` removes.
         """
         self.bounds = bounds
         self._template = template
@@ -73,14 +73,14 @@ class ForkedConnection:
         return os.read(self._stdout, 1 << 20) if select.select([self._stdout], [], [], seconds)[0] else None
 
     def kill(self) -> None:
-        """Kill the worker at once, and with it, as process 1 of its namespace, all that runs there."""
+        """Kill the worker at once, and all processes of its namespace with it, of which it is process 1."""
         with self._lock:
             if not self.closed:
                 with contextlib.suppress(ProcessLookupError):
                     signal.pidfd_send_signal(self._worker, signal.SIGKILL)
 
     def last_words(self) -> bytes:
-        """Return what the worker wrote to its standard error."""
+        """Return the worker's output on standard error."""
         words = b""
         while len(words) < _MAX_WORDS and select.select([self._stderr], [], [], _LAST_WORDS_SECONDS)[0]:
             if not (more := os.read(self._stderr, 1 << 12)):
@@ -103,17 +103,17 @@ class ForkedConnection:
 
 
 class Template:
-    """A template process."""
+    """The host's handle to a template process."""
 
     def __init__(self, command: Sequence[str], imports: Sequence[str]) -> None:
         """Start the process and wait until it has imported the packages.
 
         Args:
             command: The command line, which runs `inside.template` with a socket as its standard input.
-            imports: The packages.
+            imports: The packages to import.
 
         Raises:
-            TemplateLostError: The process does not start, or cannot import them.
+            TemplateLostError: The process does not start, or can't import the packages.
         """
         self._workers: list[ForkedConnection] = []
         self._host, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -124,7 +124,7 @@ class Template:
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
-                # Ctrl-C in the terminal is handled by lmrbench only.
+                # Keeps Ctrl-C in the terminal from the process; only lmrbench handles it.
                 start_new_session=True,
             )
         try:
@@ -142,7 +142,7 @@ class Template:
 
         Raises:
             CannotForkError: The kernel does not allow it.
-            TemplateLostError: The template, or the worker at once, has ended.
+            TemplateLostError: The template has ended, or the worker ended immediately.
         """
         pipes = [os.pipe(), os.pipe(), os.pipe()]
         theirs = [pipes[0][0], pipes[1][1], pipes[2][1]]
@@ -160,7 +160,7 @@ class Template:
         try:
             if group is not None:
                 group.add(_number_of(worker))
-            # The worker waits for this byte.
+            # The worker waits for this byte before it starts.
             connection.write(b"\0")
         except OSError as error:
             connection.close()
@@ -170,7 +170,7 @@ class Template:
 
     @property
     def is_idle(self) -> bool:
-        """Whether all its workers have been closed."""
+        """Whether all workers of the template have been closed."""
         self._workers = [worker for worker in self._workers if not worker.closed]
         return not self._workers
 
@@ -201,10 +201,10 @@ class Template:
 
 
 class Templates:
-    """The templates of a back end, by what they have imported. Those that were used last are kept."""
+    """The templates of a back end, by kind. If there are too many, idle ones are closed, least recently used first."""
 
     def __init__(self) -> None:
-        """Start with none."""
+        """Create the collection, without any templates."""
         self._lock = threading.Lock()
         self._starts: dict[Hashable, threading.Lock] = {}
         self._running: dict[Hashable, Template] = {}
@@ -215,8 +215,8 @@ class Templates:
         """Fork a worker from the template of a kind, which is started if it does not run.
 
         Args:
-            kind: What the template has imported, and from where.
-            start: Starts the template.
+            kind: A key for the packages that the template imports, and the files that it sees.
+            start: Called to start the template.
             user: See `Template.fork`.
             group: See `Template.fork`.
 
@@ -259,6 +259,6 @@ class Templates:
 
 
 def _number_of(worker: int) -> int:
-    """Return the number of the process that a descriptor (pidfd) stands for, as this process sees it."""
+    """Return the process id that belongs to a process descriptor (pidfd), in the namespace of this process."""
     lines = Path(f"/proc/self/fdinfo/{worker}").read_text("ascii").splitlines()
     return next(int(line.removeprefix("Pid:")) for line in lines if line.startswith("Pid:"))

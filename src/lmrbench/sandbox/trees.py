@@ -1,8 +1,9 @@
-"""Trees: folders of hard links that show a repository of thousands of files to a sandbox without sending it.
+"""Trees: folders of hard links that show a repository of thousands of files to a sandbox without sending them.
 
-Files of a job that come from a fetched source are already on this machine. A tree holds hard links to them and to no
-other file of the source, so masked and omitted files are not in it. Jobs over the same files share a tree, and only
-the other files are sent. A tree also holds the bytecode of the modules that Python is likely to need.
+Files of a job that come from a fetched source are already on this machine. A tree contains hard links to these files
+and to no other file of the source, so masked and omitted files are not in it. Jobs with the same files from the source
+share a tree; only their other files are sent to the worker. A tree also contains the bytecode of the modules that
+Python is likely to need.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from lmrbench.tasks.sources.origin import Kept
 
 
 def tree_of(files: Mapping[str, bytes], check: str) -> Path | None:
-    """Return the tree of a job's files, and make it if it is missing.
+    """Return the tree of a job's files, and create it if it is missing.
 
     Args:
         files: The files of the job, by path.
@@ -44,7 +45,7 @@ def tree_of(files: Mapping[str, bytes], check: str) -> Path | None:
 
 
 def sent(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return the files of a job that are in no tree, and so have to be sent."""
+    """Return the files of a job that are not in a tree and must be sent to the worker."""
     return {path: data for path, data in files.items() if not isinstance(data, Kept)}
 
 
@@ -59,13 +60,13 @@ def _make(folder: Path, places: Mapping[str, Path], needed: set[str]) -> None:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     py_compile.compile(str(new / path), quiet=2)
-        # Independent of the umask: a worker may have a user id of its own.
+        # Make the files readable whatever the umask is, because a worker may run under another user id.
         for inner in (new, *new.rglob("*")):
             inner.chmod(0o755 if inner.is_dir() else 0o444)
         new.rename(folder)
     except BaseException as error:
         shutil.rmtree(new, ignore_errors=True)
-        # If another process was faster, its folder is the same.
+        # If another process has created the folder in the meantime, it has the same content.
         if not (isinstance(error, OSError) and folder.is_dir()):
             raise
 
@@ -73,7 +74,7 @@ def _make(folder: Path, places: Mapping[str, Path], needed: set[str]) -> None:
 def needed_modules(files: Mapping[str, bytes], check: str) -> Iterator[str]:
     """Yield the paths of the modules that a check imports, directly or through other modules of the repository.
 
-    A file that does not come from the source may be a candidate's; the source's own version is read instead.
+    A file that does not come from the source may be a candidate's; imports are then read from the source's version.
 
     Args:
         files: The files of the job, by path.

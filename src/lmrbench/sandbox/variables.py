@@ -1,4 +1,4 @@
-"""The interpreter and the environment variables of sandboxed processes, and the fingerprint of both."""
+"""The interpreter and the environment variables of sandboxed processes, and the fingerprint of their environment."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INTERPRETER_OPTIONS = ("-S", "-s", "-B", "-P")
 
 
 def interpreter() -> Path:
-    """Return the Python interpreter that runs lmrbench, outside of its virtual environment."""
+    """Return the path of the Python interpreter that runs lmrbench, not that of a link in a virtual environment."""
     return Path(os.path.realpath(sys.executable))
 
 
@@ -57,7 +57,7 @@ def harness_digest() -> str:
 
 
 def fingerprint(imports: Iterable[str], environment: Path | None = None) -> dict[str, str]:
-    """Return what an observation may depend on besides task and seed: harness, Python, machine and package versions.
+    """Return the facts that an observation depends on besides task and seed: harness, Python, machine and packages.
 
     Args:
         imports: The packages that one task imports, so that the fingerprint does not depend on other tasks.

@@ -34,7 +34,7 @@ _LOCK = "requirements.lock"
 
 @cache
 def environment_of(requirements: tuple[str, ...]) -> Path | None:
-    """Return the folder of packages that meets these requirements; None if the installation of lmrbench does.
+    """Return the packages folder of the environment for these requirements; None if lmrbench's installation meets them.
 
     Raises:
         SandboxError: The environment has not been built; the message says how to build it.
@@ -68,7 +68,7 @@ def unmet_requirements(requirements: Iterable[str]) -> list[str]:
 
 
 def _applicable(texts: Iterable[str], extras: Collection[str]) -> list[Requirement]:
-    """Return the requirements whose markers hold here with these extras."""
+    """Return the requirements whose markers are true on this machine, given these extras."""
     found = [Requirement(text) for text in texts]
     return [
         item

@@ -1,7 +1,7 @@
 """The host's side of a warm worker: it starts the worker, sends jobs, and reads answers without trusting them.
 
-If a worker hangs or dies after a good start, the candidate is at fault: the outcome consists of what arrived until
-then, and the worker is lost. If a worker does not start at all, the machine is at fault, which is a SandboxError.
+If a worker hangs or dies after a successful start, the candidate is at fault: the outcome contains the results received
+so far, and the worker is lost. If a worker does not start at all, the machine is at fault (SandboxError).
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ from lmrbench.sandbox.trees import sent
 from lmrbench.tasks.model import WALL_FACTOR
 
 START_SECONDS = 600.0
-# The time for killing processes and cleaning up, in addition to the job's own.
+# The time for killing processes and cleaning up, in addition to the job's time limit.
 GRACE_SECONDS = 20.0
-# The first optimizer of a process imports as much as torch itself, which takes about a second.
+# Preloaded for jobs that use optimizers: creating the first optimizer in a process triggers about a second of imports.
 _OPTIMIZERS = "torch.optim"
 _MAX_FRAME = 1 << 30
 _MOST_SECONDS = 1e6
@@ -54,11 +54,11 @@ class WorkerLostError(Exception):
 
 
 class WarmWorker:
-    """A worker that runs the worker program, seen from the host; see `protocol.Worker`.
+    """The host's handle to a process that runs the worker program, `inside/worker.py`; see `protocol.Worker`.
 
     Attributes:
         connection: The connection to the program.
-        tree: The folder in the sandbox with the files that need not be sent.
+        tree: The folder in the sandbox with the files that need not be sent; None if all files are sent.
         alive: Whether the worker can take another job.
     """
 
@@ -69,7 +69,7 @@ class WarmWorker:
             sandbox: The name of the back end, for error messages.
             connection: The connection to the started program.
             imports: The packages to import once for all jobs.
-            tree: The folder in the sandbox with the files that need not be sent.
+            tree: The folder in the sandbox with the files that need not be sent; None to send all files.
 
         Raises:
             SandboxError: The worker does not start.
@@ -156,7 +156,7 @@ class WarmWorker:
         self.connection.close()
 
     def _preload(self, modules: Sequence[str]) -> None:
-        """Have the worker import modules, for all later children.
+        """Make the worker import modules, so that every process that it forks for a later job has them.
 
         Raises:
             WorkerLostError: The worker does not answer.
@@ -173,7 +173,7 @@ class WarmWorker:
         try:
             self.connection.write(data)
         except OSError as error:
-            raise WorkerLostError("it hung up") from error
+            raise WorkerLostError("it closed the connection") from error
 
     def _receive(self, deadline: float) -> Frame:
         while (frame := next(self._frames, None)) is None:
@@ -182,7 +182,7 @@ class WarmWorker:
             if data is None:
                 raise WorkerLostError("it did not answer in time")
             if not data:
-                raise WorkerLostError("it hung up")
+                raise WorkerLostError("it closed the connection")
             self._frames = self._reader.feed(data)
         return frame
 
@@ -224,7 +224,7 @@ def _text(payload: bytes) -> str:
 
 def _outcome(kind: int, payload: bytes) -> CaseOutcome:
     if kind == OBSERVED and len(payload) >= _SECONDS.size:
-        # A candidate can forge these too: NaN and the like must not get into a record.
+        # A candidate can forge these numbers, too, and NaN or infinity must not get into a record.
         seconds, by_clock = (item if 0 <= item < _MOST_SECONDS else 0.0 for item in _SECONDS.unpack_from(payload))
         return CaseOutcome("observed", payload=payload[_SECONDS.size :], seconds=seconds, seconds_by_clock=by_clock)
     if kind == OBSERVED:

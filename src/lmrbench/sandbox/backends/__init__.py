@@ -1,1 +1,1 @@
-"""The sandbox back ends that come with lmrbench: bubblewrap, Docker and a plain process."""
+"""The sandbox back ends that come with lmrbench: bubblewrap, landlock, docker and process."""

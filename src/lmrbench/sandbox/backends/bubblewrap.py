@@ -1,4 +1,4 @@
-"""The `bubblewrap` back end, the default on Linux: each worker runs in namespaces of its own.
+"""The `bubblewrap` back end, the first choice of `auto`: each worker runs in namespaces of its own.
 
 A worker has its own mount, process, network, IPC and host-name namespaces, and a user namespace or, if lmrbench runs
 as root, a user id of its own. It sees the system's libraries, the interpreter and the packages that the tasks import,
@@ -31,7 +31,7 @@ from lmrbench.sandbox.warm_worker import WarmWorker
 
 _FIRST_USER_ID, _USER_IDS = 1_000_000_000, 2**30
 LIBRARY_FOLDERS = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/bin")
-# Parts of bwrap's messages when it may not create namespaces.
+# Parts of the messages that bwrap prints if it may not create namespaces.
 _FORBIDDEN = ("setting up uid map", "RTM_NEWADDR", "namespace failed", "create new namespace", "namespaces")
 _ALLOW = (
     "on Ubuntu 23.10 or newer, where kernel.apparmor_restrict_unprivileged_userns is 1, install an AppArmor profile "
@@ -48,10 +48,10 @@ CONFIGURATION = ("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/e
 
 @dataclass(frozen=True)
 class Layout:
-    """What a sandbox shows besides libraries and interpreter.
+    """The contents of a sandbox, apart from the system's libraries and the interpreter.
 
     Attributes:
-        imports: Packages, shown in /packages.
+        imports: Packages that are shown in /packages, with their requirements.
         files: Pairs of a folder in the sandbox, and a file or folder that is shown in it under its own name.
         writable: Private folders in memory.
         writable_bytes: The size limit of each writable folder.
@@ -81,7 +81,7 @@ def with_advice(said: str) -> str:
 
 
 def new_user() -> int | None:
-    """Return an unused user id if lmrbench runs as root, because root escapes the limit on processes; or else None."""
+    """Return an unused user id if lmrbench runs as root, to which no limit on processes applies; otherwise None."""
     return _FIRST_USER_ID + randbelow(_USER_IDS) if os.geteuid() == 0 else None
 
 
@@ -98,7 +98,7 @@ def refuse_secret(shown: Iterable[Path], secrets: Iterable[Path]) -> None:
     for path in shown:
         for secret in secrets:
             if path.resolve().is_relative_to(secret.resolve()):
-                raise UsageError(f"{path} can't be shown in a sandbox: it lies in {secret}, which may hold answers")
+                raise UsageError(f"{path} can't be shown in a sandbox: it is in {secret}, which may hold answers")
 
 
 class BubblewrapSandbox(Sandbox):
@@ -119,7 +119,8 @@ class BubblewrapSandbox(Sandbox):
     def start(self, imports: Sequence[str], tree: Path | None = None, environment: Path | None = None) -> WarmWorker:
         """Fork a worker from a template, as process 1 of namespaces of its own; see `protocol.Sandbox`.
 
-        Where the kernel lets no template do that, each worker is a bwrap of its own, and imports its packages itself.
+        If the kernel doesn't allow templates to create namespaces, each worker is started by its own bwrap process and
+        imports its packages itself.
         """
         shown = [("/worker", WORKER_PROGRAM), *([] if tree is None else [(_TREES, tree)])]
         layout = Layout(imports, shown, _WRITABLE, environment=environment)
@@ -140,7 +141,8 @@ class BubblewrapSandbox(Sandbox):
 
         def start() -> Template:
             program = ["-m", "inside.template", "--folders", *_WRITABLE, "--folder-bytes", str(layout.writable_bytes)]
-            # What a worker must not see of /proc is hidden when it has a /proc of its own.
+            # The template sees the full /proc. Each worker mounts its own /proc, in which machine-wide entries are
+            # hidden.
             command = self.command(program, replace(layout, whole_proc=True), _VARIABLES, new_user(), forks=True)
             return Template(command, layout.imports)
 
@@ -164,7 +166,7 @@ class BubblewrapSandbox(Sandbox):
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            # Ctrl-C in the terminal is handled by lmrbench only.
+            # Keeps Ctrl-C in the terminal from the process; only lmrbench handles it.
             start_new_session=True,
         )
         return ProcessConnection(process, bounds=group)
@@ -182,7 +184,7 @@ class BubblewrapSandbox(Sandbox):
 
         Args:
             program: The arguments of the interpreter.
-            layout: What the sandbox shows.
+            layout: The contents of the sandbox.
             environment: All environment variables of the program.
             user: The result of `new_user`. The program gets it as `--user NUMBER`, and must become that user.
             forks: Whether the program is a template, which stays root to fork workers into namespaces of their own.
@@ -227,7 +229,7 @@ class BubblewrapSandbox(Sandbox):
             yield from ("--ro-bind-try", file, file)
         for name, path in importable_paths(layout.imports, layout.environment).items():
             if packages & set(path.parents):
-                # Debian's packages have relative links to the system's libraries.
+                # The package is shown at its own path, because Debian's packages contain relative links to libraries.
                 yield from ("--ro-bind", str(path), str(path), "--symlink", str(path), f"/packages/{name}")
             else:
                 yield from ("--ro-bind", str(path), f"/packages/{name}")
@@ -239,15 +241,15 @@ class BubblewrapSandbox(Sandbox):
         yield from ("--proc", "/proc")
         if not layout.whole_proc:
             yield from _hide_machine()
-            # In a writable /proc a process could change when the kernel kills it, and its peak of memory.
+            # With a writable /proc, a process could change its OOM score and reset its peak memory usage.
             yield from ("--remount-ro", "/proc")
         yield from _DEVICES_WITH_TERMINALS if layout.terminals else _DEVICES
         for name in layout.writable:
             yield from ("--perms", "1777", "--size", str(layout.writable_bytes), "--tmpfs", name)
-        # After the private folders, which would cover whatever is shown below them.
+        # Shown folders are mounted after the private folders, which would otherwise hide them.
         shown = [Path(folder) for folder in layout.shown if Path(folder).is_dir()]
         yield from self._show(shown)
-        # After the shown folders, because some of these may lie in them.
+        # Package folders become read-only last, because the mount points of shown folders may be created inside them.
         for folder in _outermost(packages):
             if not any(folder.is_relative_to(path) for path in shown):
                 yield from ("--remount-ro", str(folder))
@@ -255,7 +257,15 @@ class BubblewrapSandbox(Sandbox):
         yield from ("--remount-ro", "/dev", "--remount-ro", "/")
 
     def _show(self, paths: Sequence[Path], packages: Iterable[Path] = ()) -> Iterator[str]:
-        """Show folders, with secrets below them as empty read-only folders, and these packages as empty folders."""
+        """Yield bwrap arguments that show folders, but empty folders in place of secrets and installed packages.
+
+        Args:
+            paths: The folders to show.
+            packages: The folders of installed packages inside of them.
+
+        Raises:
+            UsageError: A folder to show lies inside a secret one.
+        """
         refuse_secret(paths, self.secrets)
         yield from _open_parents(paths)
         for path in paths:
@@ -267,7 +277,7 @@ class BubblewrapSandbox(Sandbox):
 
     def _secrets_below(self, shown: Sequence[Path]) -> Iterator[Path]:
         for folder in shown:
-            # A folder is shown under its given name, which may contain symbolic links.
+            # A folder is shown at the path that was given, which may contain symbolic links.
             place = folder.resolve()
             below = (path for path in self.secrets if path.is_relative_to(place) and path.is_dir())
             yield from (folder / path.relative_to(place) for path in below)
@@ -275,13 +285,13 @@ class BubblewrapSandbox(Sandbox):
 
 @cache
 def installed_packages(folder: Path) -> tuple[Path, ...]:
-    """Return the folders of Python and Node packages at any depth below a folder. Searched once for each process."""
+    """Return the folders of Python and Node packages at any depth below a folder. The result is cached."""
     found: list[Path] = []
     waiting = [str(folder)]
     while waiting:
         with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
             folders = {entry.name: entry.path for entry in entries if entry.is_dir(follow_symlinks=False)}
-            # Conda keeps the packages that it installs next to its environments.
+            # Next to its environments, conda stores all packages that it has installed.
             packages = _PACKAGES | {"pkgs"} if "conda-meta" in folders else _PACKAGES
             found += [Path(path) for name, path in folders.items() if name in packages]
             waiting += [path for name, path in folders.items() if name not in packages]
@@ -295,7 +305,10 @@ def _outermost(folders: Iterable[Path]) -> list[Path]:
 
 
 def _open_parents(paths: Iterable[Path]) -> Iterator[str]:
-    """Make the parent folders of mount points; those that bwrap makes by itself would be closed to the user."""
+    """Yield bwrap arguments that create the parents of mount points readable for the worker's user.
+
+    Those that bwrap creates by itself are not readable for other users.
+    """
     for parent in dict.fromkeys(parent for path in paths for parent in reversed(path.parents[:-1])):
         yield from ("--perms", "0755", "--dir", str(parent))
 
@@ -308,7 +321,7 @@ def _hide_machine() -> Iterator[str]:
             yield from ("--ro-bind", "/dev/null", str(entry))
 
 
-# No /dev/zero: no limit counts the memory of its shared mappings.
+# /dev/zero is left out, because no limit covers the memory of its shared mappings.
 _DEVICES = (
     *("--tmpfs", "/dev", "--symlink", "/proc/self/fd", "/dev/fd"),
     *(
@@ -322,9 +335,10 @@ _DEVICES = (
         for word in ("--dev-bind", f"/dev/{name}", f"/dev/{name}")
     ),
 )
-# Only bwrap's own /dev has terminals. /dev/full reads like its /dev/zero, but can't be mapped.
+# Only the /dev that bwrap makes has terminals. Its /dev/zero is replaced by /dev/full, which reads the same but cannot
+# be mapped.
 _DEVICES_WITH_TERMINALS = ("--dev", "/dev", "--dev-bind", "/dev/full", "/dev/zero")
-# If memory runs out, the kernel kills a sandbox before lmrbench.
+# If the machine runs out of memory, the kernel kills a sandbox before lmrbench.
 FIRST_TO_END = ("/bin/sh", "-c", '{ echo 500 >/proc/self/oom_score_adj; } 2>/dev/null; exec "$@"', "sh")
 _ISOLATION = (
     *("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),

@@ -1,8 +1,9 @@
-"""The `docker` back end: a container for each worker, with an image of interpreter, worker program and packages.
+"""The `docker` back end: each worker runs in a container.
 
-A container has no network and no capabilities, a user of its own, a read-only root, two private folders in memory, and
-limits on memory and processes. The machine-wide part of /proc is masked. A container ends when lmrbench hangs up, and
-is removed then; if that fails, a later run removes it.
+The image contains the interpreter, the worker program and the packages. A container has no network and no capabilities,
+a user of its own, a read-only root, two private folders in memory, and limits on memory and processes. The machine-wide
+part of /proc is masked. A container ends and is removed when lmrbench closes the connection; if that fails, a later run
+removes it.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ _RLIMITS = {"nofile": 16_384, "nproc": _MOST_PROCESSES}
 _OWN_BYTES = 64 << 20
 # The memory limit while a worker imports packages, before it has a job.
 _START_BYTES = 4 << 30
-# Libraries choose their code by what cpuinfo says.
+# The entries of /proc that are not masked. Libraries choose their code by the processor that cpuinfo describes.
 _KEPT_IN_PROC = {"cpuinfo", "filesystems", "version", "self", "thread-self", "mounts", "net"}
 _STDOUT, _STDERR = 1, 2
 _FRAME = struct.Struct(">BxxxI")
@@ -50,16 +51,16 @@ _MOST_WORDS = 1 << 16
 
 
 class DockerSandbox(Sandbox):
-    """Starts workers in containers. If the Engine is this machine's, files of published packages are mounted."""
+    """Starts workers in containers. If the Engine runs on this machine, trees are mounted rather than sent."""
 
     name = "docker"
     advice = (
         "start the Docker Engine (20.10 or newer) or set DOCKER_HOST, and allow this user to call it; where Docker Hub "
-        "can't be reached, name a base image with Python by LMRBENCH_BASE_IMAGE; see docs/docker.md"
+        "can't be reached, set LMRBENCH_BASE_IMAGE to a base image with Python; see docs/docker.md"
     )
 
     def __init__(self, secrets: Sequence[Path] = ()) -> None:
-        """Accept `secrets` as every back end does; a container shows no folder that could hold them."""
+        """Accept `secrets` as every back end does; a container shows no folder that could contain them."""
         self._tags: dict[tuple[tuple[str, ...], Path | None], str] = {}
 
     @cached_property
@@ -90,10 +91,10 @@ class ContainerConnection:
 
         Args:
             image: The tag of its image.
-            tree: A folder of this machine to show in it, or None.
+            tree: A folder of this machine to show in the container, or None.
             place: The path of that folder in the container.
         """
-        # A client of its own, because two threads may not share one.
+        # Each connection has its own client, because two threads may not share one.
         self.client = connect()
         self.container = _create(self.client, image, tree, place)
         self.bounds = ContainerBounds(self.client.api, self.container)
@@ -110,7 +111,7 @@ class ContainerConnection:
         self.socket.sendall(data)
 
     def read(self, seconds: float) -> bytes | None:
-        """Read from the worker's standard output, and keep what it writes to its standard error."""
+        """Read from the worker's standard output, and store its output on standard error."""
         deadline = time.monotonic() + seconds
         while True:
             if len(self._data) >= _FRAME.size:
@@ -133,14 +134,14 @@ class ContainerConnection:
 
     def kill(self) -> None:
         """Kill the container at once."""
-        # Another client, because this may be called by another thread.
+        # A new client is used, because another thread may call this method.
         with contextlib.suppress(SandboxError, DockerException, RequestException):
             client = connect()
             with contextlib.closing(client.api):
                 client.api.kill(self.container)
 
     def last_words(self) -> bytes:
-        """Return what the worker wrote to its standard error."""
+        """Return the worker's output on standard error."""
         with contextlib.suppress(OSError):
             while self.read(1.0):
                 pass
@@ -161,7 +162,7 @@ class ContainerBounds:
     """The Engine's memory limit of a container; see `connection.WorkerBounds`."""
 
     def __init__(self, api: Any, container: str) -> None:
-        """Limit a container, given the Engine's API client and the container's id."""
+        """Take the Engine's API client and the id of the container."""
         self.api = api
         self.container = container
         self._bound = _START_BYTES
@@ -186,7 +187,7 @@ class ContainerBounds:
             try:
                 self.api.update_container(self.container, mem_limit=memory, memswap_limit=memory)
             except NotFound as error:
-                # Podman cannot change the limit: a container keeps the one that it was started with, if that is enough.
+                # Podman can't change the limit. The container keeps its first limit, which must be enough for the job.
                 if memory > _START_BYTES:
                     raise SandboxError(f"the Engine can't give a running container {memory >> 20} MB") from error
             self._bound = memory
@@ -201,7 +202,7 @@ def _create(client: Any, image: str, tree: Path | None, place: str | None) -> st
         network_mode="none",
         read_only=True,
         cap_drop=["ALL"],
-        # Podman accepts masked paths under this name only, which Docker refuses.
+        # Podman accepts masked paths only in this option, which Docker refuses.
         security_opt=["no-new-privileges", *([f"mask={':'.join(masked)}"] if is_podman(client) else [])],
         ipc_mode="private",
         shm_size=_SCRATCH_BYTES,
@@ -210,9 +211,9 @@ def _create(client: Any, image: str, tree: Path | None, place: str | None) -> st
         mem_limit=_START_BYTES,
         memswap_limit=_START_BYTES,
         pids_limit=_MOST_PROCESSES,
-        # If memory runs out, the kernel kills a container before lmrbench.
+        # If the machine runs out of memory, the kernel kills a container before lmrbench.
         oom_score_adj=500,
-        # Podman's defaults may be more than its user is allowed.
+        # Podman's defaults may exceed the limits of its user.
         ulimits=[Ulimit(name=name, soft=most, hard=most) for name, most in _RLIMITS.items()],
         log_config={"Type": "none"},
         binds={} if tree is None else {str(tree): {"bind": place, "mode": "ro"}},
@@ -236,13 +237,13 @@ def _create(client: Any, image: str, tree: Path | None, place: str | None) -> st
 
 
 def _machine_in_proc() -> list[str]:
-    """Return the machine-wide paths of /proc, whose counters would show one sandbox what another one does."""
+    """Return the machine-wide paths of /proc, whose counters would reveal the activity of one sandbox to another."""
     names = (entry.name for entry in os.scandir("/proc") if not entry.is_symlink())
     return [f"/proc/{name}" for name in sorted(names) if not name.isdigit() and name not in _KEPT_IN_PROC]
 
 
 def _process(number: int) -> str:
-    """Identify a process by its number, its start time, and the boot of the machine; empty if there is none."""
+    """Return the process id, start time and boot id as one text, or an empty text if there is no such process."""
     try:
         began = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[19]
     except OSError:
@@ -251,7 +252,7 @@ def _process(number: int) -> str:
 
 
 def _sweep(client: Any) -> None:
-    """Remove the containers that killed runs on this machine have left."""
+    """Remove the containers that killed runs on this machine have left behind."""
     with contextlib.suppress(APIError, RequestException):
         for item in client.containers.list(all=True, filters={"label": [_KIND, f"{_NODE}={platform.node()}"]}):
             started_by = item.labels[_PROCESS]

@@ -55,7 +55,7 @@ class Image:
         created: The time at which it was built.
         size: Its size in bytes, including layers that it shares with others.
         base: The name of its base image.
-        packages: Name and version of each package in it.
+        packages: The version of each package in it, by name.
     """
 
     tag: str
@@ -85,7 +85,7 @@ def connect() -> Any:
 
 
 def is_podman(client: Any) -> bool:
-    """Return whether the Docker Engine is podman."""
+    """Return whether the Docker Engine is Podman."""
     return "podman" in str(client.version().get("Components", "")).lower()
 
 
@@ -151,7 +151,7 @@ def images(client: Any) -> list[Image]:
 
 
 def needed(tasks: Iterable[Task]) -> list[tuple[tuple[str, ...], Path | None]]:
-    """Return the packages that tasks import, and the environments that these come from, each pair once."""
+    """Return pairs of the packages that a task imports and the environment that they come from, without duplicates."""
     pairs = [(with_worker_needs(third_party_imports(task)), environment_of(task.paper.requirements)) for task in tasks]
     return list(dict.fromkeys(pairs))
 
@@ -160,7 +160,7 @@ def remove(client: Any, tag: str) -> None:
     """Remove an image.
 
     Raises:
-        SandboxError: It cannot be removed, for example because a container uses it.
+        SandboxError: The image can't be removed, for example because a container uses it.
     """
     try:
         client.images.remove(tag)
@@ -180,7 +180,7 @@ def prune(client: Any, tasks: Iterable[Task]) -> Iterator[str]:
 def _described(
     client: Any, imports: Sequence[str], environment: Path | None, base: str | None, told: Callable[[str], object]
 ) -> tuple[str, dict[str, Any]]:
-    """Return the tag of an image, and the facts about its content, of which the tag is a hash."""
+    """Return the tag of an image, and the facts about its content from which the tag is computed."""
     base = base or default_base(client)
     texts = [file.read_text() for file in sorted(_IMAGE.iterdir()) if file.is_file()]
     facts = {
@@ -281,7 +281,7 @@ def _size(path: Path) -> int:
 
 
 def _send(writing: int, recipe: str, layers: Sequence[dict[str, Path]]) -> None:
-    """Write the context of a build to a pipe, until the reader hangs up."""
+    """Write the context of a build to a pipe, unless the reader closes it before the end."""
     try:
         with open(writing, "wb") as out, tarfile.open(fileobj=out, mode="w|", format=tarfile.PAX_FORMAT) as archive:
             _add(archive, "Dockerfile", recipe.encode())

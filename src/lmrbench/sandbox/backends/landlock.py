@@ -1,9 +1,9 @@
-"""The `landlock` back end: workers under rules of the kernel that any process can make for itself.
+"""The `landlock` back end: workers are restricted by Landlock, a kernel feature by which a process restricts itself.
 
 It needs neither root, nor user namespaces, nor capabilities, so it runs in unprivileged containers, on clusters, and
 where an AppArmor profile forbids namespaces. A worker and its children can read the system's libraries, the interpreter
-and the packages that the tasks import, and write to a folder of their own. Of /proc a candidate sees its own process
-alone. docs/security.md says what the back end shares with the host, and what an old kernel lacks.
+and the packages that the tasks import, and write to a folder of their own. In /proc a candidate sees only its own
+process. docs/security.md describes what a worker shares with the host, and which restrictions an old kernel lacks.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from lmrbench.sandbox.variables import INTERPRETER_OPTIONS, WORKER_PROGRAM, inte
 from lmrbench.sandbox.warm_worker import WarmWorker
 
 _DEVICES = ("/dev/null", "/dev/full", "/dev/random", "/dev/urandom")
-# Libraries choose their code by what cpuinfo says.
+# Readable entries of /proc. Libraries choose their code by the processor that cpuinfo describes.
 _MACHINE = ("/proc/cpuinfo", "/proc/filesystems", "/proc/version")
-# What candidates cannot do where the ABI is older than this.
+# Operations that candidates can't perform if the kernel's Landlock ABI is older than the given one.
 _LACKS = {
     2: "move files between folders",
     TRUNCATE_ABI: "truncate files by their path",
@@ -46,7 +46,7 @@ _LACKS = {
 
 
 class LandlockSandbox(Sandbox):
-    """Starts workers as children of this process, in a domain of their own."""
+    """Starts workers as children of this process, each in its own Landlock domain."""
 
     name = "landlock"
     advice = (
@@ -76,7 +76,8 @@ class LandlockSandbox(Sandbox):
             (packages / name).symlink_to(path)
         user = new_user()
         if user is not None and tree is not None and not _is_open(str(tree)):
-            # The cache is closed to other users, and containers lack the capability that --reads-all keeps.
+            # The worker's user can't read the cache, and in a container it may lack the capability that --reads-all
+            # keeps. So the worker gets its own links to the files.
             tree = Path(shutil.copytree(tree, scratch / "tree", copy_function=_link))
         readable = [*map(str, (packages, WORKER_PROGRAM, *shown.values(), *([] if tree is None else [tree])))]
         rules = [*self._rules(), *(Access(path, READ) for path in readable), Access(str(writable), WRITE)]
@@ -104,7 +105,7 @@ class LandlockSandbox(Sandbox):
         return WarmWorker(self.name, ProcessConnection(process, scratch, group), imports, tree)
 
     def _rules(self) -> Iterator[Access]:
-        """Yield what every worker may read of this machine."""
+        """Yield the rules for the files of this machine that every worker may use."""
         system = [Path(folder) for folder in (*LIBRARY_FOLDERS, "/lib", "/lib64", str(Path(sys.base_prefix) / "lib"))]
         hidden = {*self.secrets, *(path for folder in system for path in installed_packages(folder))}
         for folder in system:
@@ -114,7 +115,7 @@ class LandlockSandbox(Sandbox):
 
 
 def _visible(folder: Path, hidden: Iterable[Path]) -> Iterator[Access]:
-    """Yield rules that show a folder without hidden ones below it, of which only the names can be listed."""
+    """Yield rules that show a folder except for the hidden folders below it, whose names can still be listed."""
     below = [path for path in hidden if path.is_relative_to(folder)]
     if folder in below or not folder.is_dir():
         return
@@ -147,7 +148,7 @@ def _is_open(path: str) -> bool:
 
 
 def _kernel() -> str:
-    """Return the kernel's ABI of Landlock, and what candidates cannot do for want of a newer one."""
+    """Return a note on the kernel's Landlock ABI and on the operations that candidates can't perform with it."""
     version = abi()
     lacks = [what for since, what in _LACKS.items() if version < since]
     return f"Landlock ABI {version}" + (f": candidates cannot {', or '.join(lacks)}" if lacks else "")

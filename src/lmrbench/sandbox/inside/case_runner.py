@@ -33,7 +33,7 @@ _PROGRAM = os.path.dirname(__file__)
 
 
 def enter(repo: Path, files: dict[str, bytes], tree: Path | None) -> None:
-    """Lay out a repository, enter it, and import modules from it first.
+    """Lay out a repository, change to its folder, and put its modules first in the import order.
 
     Args:
         repo: The folder to make.
@@ -81,7 +81,7 @@ def run_cases(
             seconds = SECONDS.pack(_processor_seconds() - used, time.perf_counter() - began)
             payload = seconds + encode(observation)
         except BaseException as error:
-            # SystemExit and KeyboardInterrupt are the candidate's exceptions like any other.
+            # SystemExit and KeyboardInterrupt count as exceptions of the candidate, too.
             write_all(out, pack(RAISED, place, _last_lines(error)))
         else:
             write_all(out, pack(OBSERVED, place, payload))

@@ -1,8 +1,8 @@
-"""Drawn cases as data: encoded where they are drawn, restored in the process that runs the candidate.
+"""Drawn cases as data: encoded in the process that draws them, restored in the process that runs the candidate.
 
-A case may hold everything that an observation may hold, and also tuples, sets, dtypes, and dict keys of any of these
-types; all come back with their types. Tensors and arrays keep their strides and `requires_grad`, and an object that
-cases hold several times is restored as one object.
+A case may contain everything that an observation may contain, and also tuples, sets, dtypes, and dict keys of any of
+these types; all are restored with their types. Tensors and arrays keep their strides and `requires_grad`, and a tensor
+or array that occurs several times is restored as one object.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _Array = np.ndarray[Any, Any]
 class _CaseEncoder(Encoder):
     def __init__(self) -> None:
         super().__init__()
-        # Holds the objects too: the id of an object that is freed could be given to another.
+        # The objects are stored, too, because the id of a freed object could be given to another one.
         self._known: dict[int, tuple[Any, dict[str, Any]]] = {}
 
     def encode(self, value: Any, path: str, depth: int) -> Any:
@@ -52,7 +52,10 @@ class _CaseEncoder(Encoder):
 
 
 def ordinary_first(cases: Iterable[Any]) -> list[Any]:
-    """Return cases in their order, but edge cases last: a grading that ends at a failure has run all ordinary ones."""
+    """Return the ordinary cases in their order, then the edge cases.
+
+    A grading that ends at the first failed edge case has then run all ordinary cases.
+    """
     return sorted(cases, key=lambda case: isinstance(case, dict) and bool(case.get("edge")))
 
 

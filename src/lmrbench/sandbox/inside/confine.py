@@ -2,7 +2,7 @@
 
 The worker confines itself before it reads its first request, so every back end has these limits, whatever else it
 adds. Each child that runs a candidate is limited further by rlimits and a second filter. Process 1 of an agent's
-namespace has a filter under which ordinary programs work.
+namespace has a filter of its own, which allows what ordinary programs need.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ _KERNEL: dict[str, Numbers] = {
 }  # fmt: skip
 
 # Also refused to workers: reading other processes, memory that no limit counts (extended attributes), scheduling of
-# other processes, and channels between sandboxes: locks, watches and hints on files that both see, whether these are
-# in memory, and machine-wide counters.
+# other processes, and channels between sandboxes. The channels are locks, watches and hints on files that two sandboxes
+# see, queries about whether these files are in memory, and machine-wide counters.
 _SHARED: dict[str, Numbers] = {
     "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "kcmp": (312, 272),
     "get_robust_list": (274, 100), "memfd_create": _MEMFD_CREATE,
@@ -68,29 +68,32 @@ _SHARED: dict[str, Numbers] = {
     "adjtimex": (159, 171), "clock_adjtime": (305, 266), "sysfs": (139, None), "sysinfo": (99, 179),
 }  # fmt: skip
 
-# Refused to children: no limit counts pages that a pipe or socket holds. The worker itself moves observations this way.
+# Refused to children, because no limit counts the pages that these calls leave in a pipe or socket. The worker itself
+# moves observations in this way.
 _SPLICE: dict[str, Numbers] = {"splice": (275, 76), "sendfile": (40, 71), "seccomp": (317, 277)}
 
-# Refused to children that share the file systems of the host: owners, and counters of free space. Messages could hide
-# descriptors on their way to another process.
+# Refused to children that share the file systems of the host: changing owners, reading counters of free space, and
+# sending messages, which could hide descriptors on their way to another process.
 _HOST_FILES: dict[str, Numbers] = {
     "chown": (92, None), "fchown": (93, 55), "lchown": (94, None), "fchownat": (260, 54),
     "statfs": (137, 43), "fstatfs": (138, 44), "sendmsg": (46, 211), "sendmmsg": (307, 269),
 }  # fmt: skip
-# These would change files of the user that Landlock does not guard. Copying a file must not fail, so they do nothing.
+# Landlock does not restrict these calls, which could change files of the user. They do nothing instead of failing, so
+# that programs can copy files.
 _MODES_AND_TIMES: dict[str, Numbers] = {
     "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452),
     "utime": (132, None), "utimes": (235, None), "futimesat": (261, None), "utimensat": (280, 88),
 }  # fmt: skip
 _TRUNCATE, _OPEN, _OPENAT = (76, 45), (2, None), (257, 56)
-# Signals by other calls than kill and tgkill: tkill, rt_sigqueueinfo, rt_tgsigqueueinfo, pidfd_send_signal.
+# Calls other than kill and tgkill that send signals: tkill, rt_sigqueueinfo, rt_tgsigqueueinfo, pidfd_send_signal.
 _OTHER_SIGNALS = ((200, 130), (129, 138), (297, 240), (424, 424))
 _TGKILL = (234, 131)
 
-# pidfd_send_signal, pidfd_open, close_range, faccessat2, epoll_pwait2, fchmodat2, and those of Landlock.
+# The newest calls that workers may use: pidfd_send_signal, pidfd_open, close_range, faccessat2, epoll_pwait2,
+# fchmodat2, and those of Landlock.
 _NEWEST = (424, 434, 436, 439, 441, 452, 444, 445, 446)
 
-# Its flags lie behind a pointer, where no filter can see them. If the call is unknown, libc falls back to clone.
+# clone3 gets its flags through a pointer, which a filter can't follow. If it is unknown, libc falls back to clone.
 _CLONE3 = (435, 435)
 _CLONE, _KILL, _FCNTL, _IOCTL, _FUTEX = (56, 220), (62, 129), (72, 25), (16, 29), (202, 98)
 _SOCKET, _SOCKETPAIR, _SETSOCKOPT, _MMAP, _MADVISE = (41, 198), (53, 199), (54, 208), (9, 222), (28, 233)
@@ -98,24 +101,28 @@ _PRLIMIT, _AFFINITY, _PRIORITY, _PRCTL = (302, 261), (203, 122), (141, 140), (15
 
 # CLONE_NEWTIME, NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET.
 _NAMESPACES = only(0, 0, mask=0x80 | 0x20000 | 0x2000000 | 0x4000000 | 0x8000000 | 0x10000000 | 0x20000000 | 0x40000000)
-# CLONE_THREAD without CLONE_FILES: the descriptors of such a thread are not counted for its process.
+# CLONE_THREAD without CLONE_FILES is refused: the descriptors of such a thread are not counted for its process.
 _OWN_DESCRIPTORS = never(0, 0x10000, mask=0x10000 | 0x400)
 _SHARED_AND_ANONYMOUS, _HUGE = 0x21, 0x40000
-# Shared anonymous pages stay after a process has told the kernel that it needs them no more, but are not counted then.
+# Shared anonymous pages stay in memory after a process has told the kernel that it no longer needs them, but are then
+# no longer counted.
 _COUNTED_PAGES = never(3, _SHARED_AND_ANONYMOUS, mask=_SHARED_AND_ANONYMOUS)
 # The queues of these kinds of sockets can be measured; those of DCCP, SCTP, UDP-Lite and MPTCP cannot.
 _COUNTED_SOCKETS = (
     only(0, socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK, answer=errno.EAFNOSUPPORT),
     never(2, 33, 132, 136, 262, answer=errno.EPROTONOSUPPORT),
 )
-# Buffers keep the size that is assumed when they are counted; a request for another seems to succeed.
+# Socket buffers must keep their default size, which is assumed when they are counted. A request for another size does
+# nothing and seems to succeed.
 _BUFFER_SIZES = never(2, socket.SO_SNDBUF, socket.SO_RCVBUF, answer=0, when=(1, socket.SOL_SOCKET))
-# Duplicates, flags and the size of a pipe. Locks, leases, notices, owners and hints belong to the file itself.
+# The allowed commands of fcntl: duplicates, flags and the size of a pipe. Other commands (locks, leases, notifications,
+# owners and hints) affect the file itself, not only the descriptor.
 _F_DUPFD_CLOEXEC, _F_GETPIPE_SZ = 1030, 1032
 _DESCRIPTOR_COMMANDS = only(1, 0, 1, 2, 3, 4, _F_DUPFD_CLOEXEC, _F_GETPIPE_SZ)
-# TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX. Most files answer other commands with ENOTTY.
+# The allowed commands of ioctl: TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX. Others fail with ENOTTY, as
+# they do on most files.
 _PLAIN_IOCTLS = only(1, 0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, answer=errno.ENOTTY)
-# MADV_MERGEABLE, HUGEPAGE, PAGEOUT, COLLAPSE.
+# The refused commands of madvise: MADV_MERGEABLE, HUGEPAGE, PAGEOUT, COLLAPSE.
 _COMMON_PAGES = never(2, 12, 14, 21, 25)
 # A futex in a shared file can wake a process of another sandbox; private futexes carry the flag 128. A wait on a shared
 # one returns at once, as if its value had changed, and a wake does nothing, so that joining a thread and shared
@@ -129,7 +136,7 @@ _PRIVATE_FUTEXES = (
 # The limits depend on these settings of the worker, so a child may not change them.
 _FIXED_SETTINGS = never(0, _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_SET_THP_DISABLE, _PR_SCHED_CORE, _PR_SET_MEMORY_MERGE)
 
-# The most pending signals, which are taken from an allowance of the user.
+# The largest number of pending signals, which count against an allowance of the user.
 SIGNALS = 1024
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -142,18 +149,20 @@ def confine_worker(
 
     Args:
         user: The user and group id to become if the worker starts as root.
-        own_namespace: Whether the worker has a process table of its own. If not, a signal to all processes is refused.
-        rules: What Landlock lets the worker reach, besides /proc; None without Landlock.
+        own_namespace: Whether the worker has a process namespace of its own. If not, a signal to all processes is
+            refused.
+        rules: The paths that Landlock lets the worker access, besides /proc; None without Landlock.
         reads_all: See `become_user`.
 
     Raises:
-        OSError: The kernel refuses.
+        OSError: The kernel refuses the change.
     """
     become_user(user, reads_all)
     # Python's own handler would let a child interrupt even process 1.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if own_namespace:
-        # Without a namespace, the worker's end would leave children behind: it ends them when the host hangs up.
+        # Not used without a namespace, where a killed worker would leave its children behind. Such a worker kills them
+        # itself when the host hangs up.
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     refuse_huge_pages()
@@ -185,9 +194,10 @@ def confine_worker(
 
 
 def refuse_huge_pages() -> None:
-    """Have this process and its children use small pages alone.
+    """Make this process and its children use small pages only.
 
-    A huge page stays whole as long as one of its bytes is used, but the returned part is not counted.
+    A huge page stays in memory as a whole as long as one of its bytes is used, but parts of it that the process has
+    returned to the kernel are not counted.
     """
     _prctl(_PR_SET_THP_DISABLE, 1)
 
@@ -196,7 +206,7 @@ def confine_agent() -> None:
     """Drop, for this process and all its children, every privilege that an agent's programs do not need.
 
     Raises:
-        OSError: The kernel refuses.
+        OSError: The kernel refuses the change.
     """
     rules: dict[Numbers, list[Rule]] = {
         _MMAP: [_COUNTED_PAGES, never(3, _HUGE, mask=_HUGE)],
@@ -208,22 +218,22 @@ def confine_agent() -> None:
 
 
 def become_user(user: int | None, reads_all: bool = False) -> None:
-    """Change the user, rule out new privileges, and close this process to other processes.
+    """Change the user, drop capabilities, rule out new privileges, and keep other processes from reading this one.
 
     Args:
         user: The user and group id to become, or None to stay the same user.
-        reads_all: Whether the new user may read what only root can, such as an interpreter in root's home. Rules of
-            Landlock must bound what that is.
+        reads_all: Whether the new user may read files that only root can read, such as an interpreter in root's home.
+            Only safe with Landlock rules, which bound the files that can be read.
 
     Raises:
-        OSError: The kernel refuses.
+        OSError: The kernel refuses the change.
     """
     if user is not None:
         _prctl(_PR_SET_KEEPCAPS, reads_all)
         os.setgroups([])
         os.setresgid(user, user, user)
         os.setresuid(user, user, user)
-    # Those that a process has in a user namespace of its own are dropped, too.
+    # This also drops the capabilities that a process has in a user namespace of its own.
     _set_capabilities(1 << _CAP_DAC_READ_SEARCH if reads_all else 0)
     if reads_all and _libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE, _CAP_DAC_READ_SEARCH, 0, 0) != 0:
         code = ctypes.get_errno()
@@ -234,7 +244,7 @@ def become_user(user: int | None, reads_all: bool = False) -> None:
 
 
 def _set_capabilities(kept: int) -> None:
-    """Drop all capabilities but those whose bits are given."""
+    """Drop all capabilities except those whose bits are set in `kept`."""
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
     # Effective, permitted and inheritable, for the first 32 capabilities and for the others.
     sets = (ctypes.c_uint32 * 6)(kept, kept, kept)
@@ -275,31 +285,31 @@ def bound_child(memory: int, processes: int, cpu_seconds: int, file_bytes: int, 
     if not 0 <= resource.getrlimit(resource.RLIMIT_SIGPENDING)[1] < SIGNALS:
         resource.setrlimit(resource.RLIMIT_SIGPENDING, (SIGNALS, SIGNALS))
     # If the machine runs out of memory, the kernel kills a child before the worker, and both before lmrbench.
-    # Not "w", which would truncate the file: Landlock refuses that.
+    # The mode is not "w", which would truncate the file: Landlock refuses that.
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "r+b", buffering=0) as file:
         file.write(b"1000")
     install(compiled(_SPLICE.values(), {_PRCTL: [_FIXED_SETTINGS]}))
 
 
 def guard_host(version: int) -> None:
-    """Refuse the calling process, which has no namespaces, what Landlock does not.
+    """Install a filter for a process without namespaces of its own, against system calls that Landlock lets through.
 
     Args:
-        version: The ABI of Landlock. With an old one, files cannot be truncated by their path, and only this process
-            can be signalled.
+        version: The ABI of Landlock. If it is old, the filter also refuses to truncate files by their path, and to
+            signal processes other than the caller.
 
     Raises:
-        OSError: The kernel refuses.
+        OSError: The kernel refuses the change.
     """
     refused = [*_HOST_FILES.values()]
     calls: dict[Numbers, list[Rule]] = {}
     if version < TRUNCATE_ABI:
         refused.append(_TRUNCATE)
-        # Opened for reading only, a file can be emptied all the same.
+        # O_TRUNC empties a file even if the file is opened for reading only.
         for call, flags in ((_OPEN, 1), (_OPENAT, 2)):
             calls[call] = [never(flags, os.O_TRUNC, mask=os.O_TRUNC | os.O_ACCMODE)]
     if version < SCOPES_ABI:
-        # Its own number, and that of its group, which it leads.
+        # The process may signal only itself and its process group, which it leads.
         own = [only(0, 0, os.getpid(), -os.getpid() & 0xFFFFFFFF)]
         refused += _OTHER_SIGNALS
         calls |= {_KILL: own, _TGKILL: own}
@@ -319,7 +329,7 @@ def _threads_of_user() -> int:
 def _sort_once() -> None:
     """Sort more than a kilobyte in libc, before sysinfo is refused.
 
-    Up to version 2.36 the first large sort calls sysinfo and ignores errors.
+    Up to glibc 2.36, the first large sort calls sysinfo and ignores errors.
     """
     numbers = (ctypes.c_long * 1000)()
     order = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(lambda *_: 0)

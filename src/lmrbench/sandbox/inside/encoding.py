@@ -3,8 +3,8 @@
 An observation is a tree of dicts and lists whose leaves are tensors, arrays, numbers, strings, bytes, booleans and
 None. It is encoded as one safetensors file: the tree as JSON in the tensor `tree`, each leaf array in a tensor of its
 own. Arrays of a dtype that numpy lacks (bfloat16, float8) are stored as float32, complex ones as pairs of reals, both
-without loss. The candidate may have written the bytes, so decoding trusts none of them, and the size of its result is
-bounded by theirs.
+without loss. The candidate may have written the bytes, so decoding trusts none of them, and the size of the decoded
+value is bounded by their number.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_TREE_BYTES = 8 << 20
 
 
 class Array(NamedTuple):
-    """A tensor or array as observed.
+    """A tensor or array in an observation.
 
     Attributes:
         library: The library that it came from, `torch` or `numpy`.
@@ -45,10 +45,10 @@ class Encoder:
         self.nodes = 0
 
     def encode(self, value: Any, path: str, depth: int) -> Any:
-        """Return the node of a value.
+        """Return the node of the tree that represents a value.
 
         Args:
-            value: What to encode.
+            value: The value to encode.
             path: The place of the value, for error messages.
             depth: The depth at which the value is nested.
 
@@ -85,7 +85,7 @@ class Encoder:
         return [key, self.encode(value, f"{path}.{key}", depth + 1)]
 
     def array(self, value: Any, path: str) -> dict[str, Any]:
-        """Return the node of a tensor or array.
+        """Return the node of the tree that represents a tensor or array, and store its values in `arrays`.
 
         Raises:
             TypeError: The value is neither, or its dtype is not plain data.
@@ -130,7 +130,7 @@ def decode(payload: bytes) -> Any:
     """Return the observation that `encode` wrote, with every tensor and array as an `Array`.
 
     Raises:
-        ValueError: The bytes are anything else, however hostile.
+        ValueError: The bytes are not an encoded observation.
     """
     try:
         arrays = load(payload)

@@ -1,4 +1,4 @@
-"""Frames, the messages between host, worker and child: a fixed header, then a payload of the length that it states.
+"""Frames, the messages between host, worker and child: a fixed header, then a payload whose length is in the header.
 
 The same frames carry requests (host to worker), answers (worker to host) and the reports of the process that runs the
 candidate (child to worker). The worker reads headers only; a payload is opaque until the host decodes it.
@@ -15,12 +15,13 @@ HEADER = struct.Struct("<BiI")
 
 # Host to worker. STOP ends a request before its last case.
 PRELOAD, REQUEST, STOP = 1, 2, 3
-# Worker to host. READY answers PRELOAD; LOG (the end of what the children printed) and DONE end a request.
+# Worker to host. READY answers PRELOAD; LOG (the end of the children's output) and DONE end a request.
 READY, DONE, LOG = 10, 11, 12
 # Child to worker. STARTED comes before any code of the candidate runs. Then follows one OBSERVED or RAISED for each
 # case, or a BROKEN if `observe` cannot be loaded; these are passed on to the host.
 STARTED, OBSERVED, RAISED, BROKEN = 20, 21, 22, 23
-# The worker's own report on a case that ran too long, died or broke a limit. FAULT: the child ended before STARTED.
+# The worker's own reports: TIMED_OUT or DIED on a case that ran too long, died or broke a limit, and FAULT if the child
+# ended before STARTED.
 TIMED_OUT, DIED, FAULT = 30, 31, 32
 
 
@@ -44,7 +45,7 @@ def pack(kind: int, case: int, payload: bytes) -> bytes:
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Write all bytes to a descriptor, however often the pipe fills up."""
+    """Write all bytes to a descriptor, even if the pipe fills up meanwhile."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]

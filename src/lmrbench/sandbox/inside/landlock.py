@@ -1,7 +1,7 @@
 """Landlock: rules of the kernel on the files, sockets and processes that a process and its children can reach.
 
 No privilege is needed. Rules can only be added: a process that restricts itself can neither leave its domain nor widen
-it. The kernel's version of the interface (ABI) says what it can restrict; what it cannot is left out.
+it. The version of the kernel's interface (ABI) determines what can be restricted; other restrictions are left out.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import NamedTuple
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION = 1
 _PATH_BENEATH = 1
-# The first ABIs that forbid to truncate a file by its path, and to signal processes outside of the domain.
+# The first ABIs that can forbid truncating a file by its path, and signalling processes outside of the domain.
 TRUNCATE_ABI, SCOPES_ABI = 3, 6
 # Rights on files, and the ABI that introduced each.
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
@@ -32,7 +32,7 @@ READ = _EXECUTE | _READ_FILE | _READ_DIR
 LIST = _READ_DIR
 USE = _READ_FILE | _WRITE_FILE
 WRITE = READ | _WRITE_FILE | _CHANGES | _REFER | _TRUNCATE
-# Of /proc/PID: what counts for the whole machine, and the threads, whose folders hold the same.
+# Entries of /proc/PID that get no rule: those about the whole machine, and `task`, whose folders repeat them.
 _SHARED = {"net", "task", "mountstats"}
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -54,7 +54,7 @@ class _Ruleset(ctypes.Structure):
     _fields_ = (("files", ctypes.c_uint64), ("network", ctypes.c_uint64), ("scopes", ctypes.c_uint64))
 
 
-# The kernel's is packed, which makes a difference only after the last field.
+# The kernel's structure is packed, which only makes a difference after the last field.
 class _PathBeneath(ctypes.Structure):
     _fields_ = (("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32))
 
@@ -66,18 +66,18 @@ def abi() -> int:
 
 
 def restrict(rules: Iterable[Access]) -> None:
-    """Restrict this process and all its children to some paths, and to no sockets and processes outside of its domain.
+    """Restrict this process and all its children to some paths, and to sockets and processes of its own domain.
 
     Args:
-        rules: What can still be reached. All other files cannot.
+        rules: The paths that can still be accessed, with the rights to them.
 
     Raises:
-        OSError: The kernel has no Landlock, or refuses.
+        OSError: The kernel has no Landlock, or refuses the rules.
     """
     version = abi()
     files = sum(rights for since, rights in _SINCE.items() if since <= version)
     handled = _Ruleset(files, _TCP if version >= _TCP_ABI else 0, _SCOPES if version >= SCOPES_ABI else 0)
-    # Older kernels know the first fields alone.
+    # Older kernels know only the first fields.
     size = 8 if version < _TCP_ABI else 16 if version < SCOPES_ABI else 24
     ruleset = _call(_CREATE_RULESET, ctypes.byref(handled), ctypes.c_size_t(size), ctypes.c_uint32(0))
     try:
@@ -89,7 +89,7 @@ def restrict(rules: Iterable[Access]) -> None:
 
 
 def own_process() -> list[Access]:
-    """Return rules for what /proc says about this process alone. The programs that it starts see this, too."""
+    """Return rules for the part of /proc about this process. The programs that it starts can read this part, too."""
     own = f"/proc/{os.getpid()}"
     with os.scandir(own) as entries:
         # A rule for a link, such as `root`, would be one for the folder that it leads to.

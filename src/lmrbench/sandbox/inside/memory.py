@@ -17,7 +17,7 @@ from pathlib import Path
 _PAGE = resource.getpagesize()
 # The kernel memory of an empty file.
 _INODE_BYTES = 2 << 10
-# Beyond a user's first pipes the kernel grants two pages to a pipe, which has two descriptors.
+# Beyond a user's first pipes, the kernel grants two pages to a pipe, which makes one for each of its descriptors.
 _DESCRIPTOR_BYTES = _PAGE
 _DATAGRAM = b"0002"
 # The most that the kernel queues in one direction of a terminal (TTYB_DEFAULT_MEM_LIMIT).
@@ -37,10 +37,12 @@ def excess(pids: Sequence[int], before: int, limit: int) -> int:
         before: The bytes that this process held before it forked them, which do not count; 0 if it did not fork them.
         limit: The bytes that they may hold together.
     """
-    # The quick count takes a page once for each process that shares it; the exact one walks the page tables.
+    # This quick count includes a page once for each process that shares it. The exact count below is slower, because it
+    # walks the page tables.
     if sum(map(resident, pids)) <= limit:
         return 0
-    # Whoever else shares the pages of this process, each of its children has as large a part of them as it has itself.
+    # Shared pages are divided equally, so each child has the same part of this process's pages as this process itself,
+    # however many other processes share them.
     inherited = min(len(pids) * _proportional("self"), before)
     return max(0, sum(map(_proportional, pids)) - inherited - limit)
 
@@ -53,7 +55,7 @@ def of_sockets() -> int:
 
 
 def of_streams(count: int) -> int:
-    """Return the bytes that so many UNIX sockets can hold that are streams."""
+    """Return the bytes that `count` UNIX stream sockets can hold."""
     return count * _most_of_a_stream() if count else 0
 
 
@@ -99,13 +101,13 @@ def of_descriptors(pid: int) -> int:
 
 @cache
 def _most_of_a_stream() -> int:
-    # A message may be as long as the buffer, and is accepted until the buffer is full.
+    # A message may be as long as the buffer, and is accepted as long as the buffer is not yet full.
     return 2 * _buffer()
 
 
 @cache
 def _most_of_a_datagram_socket() -> int:
-    # The queue also holds messages of closed senders, which are no longer listed, one more than its limit.
+    # The queue also holds messages of closed senders, which are no longer listed. It can hold one more than its limit.
     return (_most_that_wait() + 1 + 2) * _buffer()
 
 
@@ -113,12 +115,12 @@ def _most_that_wait() -> int:
     try:
         return int(Path("/proc/sys/net/unix/max_dgram_qlen").read_text())
     except FileNotFoundError:
-        # Some kernels show it in the first network namespace only. A new namespace starts with this number.
+        # Some kernels show the file only in the first network namespace. A new namespace starts with this value.
         return 10
 
 
 def _buffer() -> int:
-    # A pair, because Landlock's filter refuses single sockets.
+    # A pair of sockets, because the filter that is used with Landlock refuses single ones.
     one, other = socket.socketpair()
     with one, other:
         return one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)

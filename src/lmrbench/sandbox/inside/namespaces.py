@@ -1,6 +1,6 @@
-"""The namespaces of a forked worker: its own processes, mounts, network and IPC, inside of those of its template.
+"""Create the namespaces of a forked worker: processes, mounts, network and IPC, inside those of its template.
 
-These are the calls of the kernel that bwrap uses too, for a process that has already imported its packages.
+The system calls are the same as those of bwrap, but are made by a process that has already imported its packages.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _NEWNS, _NEWCGROUP, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET = (
 )
 _RDONLY, _NOSUID, _NODEV, _NOEXEC, _REMOUNT, _BIND = 1, 2, 4, 8, 32, 4096
 _PLAIN = _NOSUID | _NODEV
-# Libraries choose their code by what cpuinfo says.
+# Entries of /proc that stay visible. Libraries choose their code by the processor that cpuinfo describes.
 _KEPT_IN_PROC = {"cpuinfo", "filesystems", "version"}
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -29,7 +29,7 @@ def leave_namespaces() -> None:
     A user other than root gets a user namespace too, in which it keeps its user id, and may mount.
 
     Raises:
-        OSError: The kernel refuses.
+        OSError: The kernel refuses the change.
     """
     own = _NEWNS | _NEWIPC | _NEWPID | _NEWNET
     if os.geteuid() == 0:
@@ -50,7 +50,7 @@ def mount_own(folders: Sequence[Path], folder_bytes: int) -> None:
         folder_bytes: The size limit of each.
 
     Raises:
-        OSError: The kernel refuses.
+        OSError: The kernel refuses the change.
     """
     _call("unshare", _NEWCGROUP)
     for folder in folders:
@@ -62,14 +62,14 @@ def mount_own(folders: Sequence[Path], folder_bytes: int) -> None:
         else:
             _mount("/dev/null", entry, _BIND)
             _mount("/dev/null", entry, _BIND | _REMOUNT | _RDONLY | _NOSUID)
-    # In a writable /proc a process could change when the kernel kills it, and its peak of memory.
+    # With a writable /proc, a process could change its OOM score and reset its peak memory usage.
     _mount("proc", Path("/proc"), _BIND | _REMOUNT | _RDONLY | _PLAIN | _NOEXEC)
 
 
 def machine_entries() -> Iterator[tuple[Path, bool]]:
     """Yield the machine-wide entries of /proc and whether each is a folder.
 
-    Their counters would show one sandbox what another one does.
+    Their counters would reveal the activity of one sandbox to another.
     """
     for entry in os.scandir("/proc"):
         if entry.name.isdigit() or entry.is_symlink() or entry.name in _KEPT_IN_PROC:

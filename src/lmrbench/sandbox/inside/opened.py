@@ -1,6 +1,6 @@
-"""What the processes of a candidate hold besides memory and named files, where they share the namespaces of the host.
+"""Measure the sockets and unnamed files of a candidate's processes, if they share the namespaces of the host.
 
-This is the memory of sockets, and the disk space of files that have no name any more.
+Sockets hold memory, and files whose name was removed hold disk space, until they are closed.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 
 class Opened(NamedTuple):
-    """What processes hold open.
+    """The sockets and unnamed files that processes hold.
 
     Attributes:
         sockets: The number of sockets.
@@ -26,17 +26,17 @@ class Opened(NamedTuple):
 
 
 def opened(pids: Iterable[int]) -> Opened:
-    """Return what processes hold open by descriptors.
+    """Return the sockets and unnamed files that processes hold open by descriptors.
 
     Raises:
-        PermissionError: A process runs a program that may not be read, which hides what it has open.
+        PermissionError: A process runs a program that may not be read, so its open files are hidden.
     """
     sockets: set[int] = set()
     unnamed: dict[int, int] = {}
     for pid in pids:
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             for entry in _descriptors(pid):
-                # Closed meanwhile, or of a process that has begun to end, which may not be read any more.
+                # The descriptor was closed meanwhile, or its process has begun to end and can no longer be read.
                 with contextlib.suppress(OSError):
                     found = entry.stat()
                     if stat.S_ISSOCK(found.st_mode):
@@ -50,14 +50,14 @@ def _descriptors(pid: int) -> Iterable[os.DirEntry[str]]:
     try:
         return os.scandir(f"/proc/{pid}/fd")
     except PermissionError:
-        # The files of a process that is about to end, and has no memory any more, belong to root.
+        # The /proc entries of a process that is about to end, and has no memory any more, belong to root.
         if Path(f"/proc/{pid}/statm").read_bytes().startswith(b"0 "):
             return []
         raise
 
 
 def mapped(pids: Iterable[int], folders: Sequence[Path]) -> dict[int, int]:
-    """Return the mapped bytes of each file that had a name in one of these folders and has none any more, by inode."""
+    """Return, by inode, the mapped bytes of each file in one of these folders whose name was removed."""
     places = tuple(f"{folder}/".encode() for folder in folders)
     found: dict[int, int] = {}
     for pid in pids:

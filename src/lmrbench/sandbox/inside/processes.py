@@ -22,7 +22,7 @@ class ProcessorTime:
 
     def __init__(self) -> None:
         """Start at zero."""
-        # The last measured time of each process, by process number and start time.
+        # The last measured time of each process, by process id and start time.
         self._own: dict[tuple[int, int], int] = {}
         self._most = 0
 
@@ -82,7 +82,7 @@ def kill_descendants(own_namespace: bool) -> None:
     deadline = time.monotonic() + _KILL_SECONDS
     while time.monotonic() < deadline:
         if own_namespace:
-            # A single call under the kernel's lock, which a fork bomb cannot outrun.
+            # One call signals all processes under a lock of the kernel, so that a fork bomb can't outrun it.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(-1, signal.SIGKILL)
         else:

@@ -1,4 +1,4 @@
-"""The worker's two pipes: frames to and from the host, and frames of a child that are passed on to the host.
+"""The worker's pipes: one class for frames to and from the host, and one that passes a child's frames on to the host.
 
 Payloads move through files without a name, never through the worker's memory, because every later child is a copy of
 that memory. A payload waits in its file until it is complete, so a child that dies in the middle of a frame leaves the
@@ -73,11 +73,11 @@ class Relay:
     """Reads a child's frames from a pipe, one at a time, and forwards them."""
 
     def __init__(self, source: int, spool: int) -> None:
-        """Read from a pipe.
+        """Set up the relay; `receive` reads from the pipe.
 
         Args:
             source: The descriptor of the pipe, which must not block.
-            spool: The descriptor of an empty file, which holds the payload of the present frame.
+            spool: The descriptor of an empty file, which holds the payload of the current frame.
         """
         self._source = source
         self._spool = spool
@@ -85,10 +85,10 @@ class Relay:
         self.held = 0
 
     def receive(self, limit: int) -> tuple[int, int, int] | None:
-        """Read as much of the next frame as there is.
+        """Read as much of the next frame as has arrived.
 
         Args:
-            limit: The most bytes that its payload may have.
+            limit: The largest payload that is accepted, in bytes.
 
         Returns:
             The frame's kind, case and payload length once it is complete; None before that and at the end.

@@ -1,7 +1,7 @@
-"""The repository of a job on disk: the files that were sent, and links to a folder that holds the others.
+"""The repository of a job on disk: the files that were sent, and links into a folder that contains the other files.
 
-A subfolder with none of the sent files is linked as a whole. The time depends on the number of entries next to the
-sent files, not on the size of the repository.
+A subfolder with none of the sent files is linked as a whole. The time that this takes depends on the number of entries
+next to the sent files, not on the size of the repository.
 """
 
 from __future__ import annotations

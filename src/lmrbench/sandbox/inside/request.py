@@ -28,17 +28,18 @@ MAX_FAULT = 1000
 SAMPLE_SECONDS = 0.05
 # How many processor seconds beyond the check's limit a process may use before the kernel kills it.
 CPU_GRACE = 2
-# How often mappings are searched for files without a name, which takes milliseconds.
+# The seconds between two searches of the mappings for files without a name. A search takes milliseconds.
 _MAPPED_SECONDS = 1.0
-# The least part of the limit on files that such a file counts as: the kernel tells what is mapped, not how long it is.
+# Such a file counts as at least the limit on files divided by this number: the kernel reports how much of it is mapped,
+# not how long it is.
 _MAPPED_PART = 8
 
 
 class RequestRun:
-    """The run of one request: one child for its cases, and another after each child that dies, until all are reported.
+    """The run of one request: a child for its cases, and another after each that dies, until all cases are reported.
 
     Attributes:
-        used: Processor seconds of all children, counted from when the candidate could start.
+        used: Processor seconds of all children, counted from the moment when the candidate could start.
         peak_kb: The largest resident size of any child, in kilobytes.
     """
 
@@ -61,7 +62,7 @@ class RequestRun:
             host: The pipes to the host.
             scratch: The folders that children may write to.
             own_namespace: Whether the worker is process 1 of a namespace of its own.
-            rules: What Landlock lets children reach, besides their own part of /proc; None without Landlock.
+            rules: The paths that Landlock lets children access, besides their own part of /proc; None without Landlock.
         """
         self._rules = rules
         self._request = request
@@ -79,7 +80,7 @@ class RequestRun:
         self._mapped: dict[int, int] = {}
         self._search_again = 0.0
         self._output_left = request["limits"]["output_mb"] << 20
-        # The part of `used` that belongs to children before the present one.
+        # The part of `used` that belongs to earlier children.
         self._used_before = 0.0
         self.used = 0.0
         self.peak_kb = 0
@@ -89,7 +90,7 @@ class RequestRun:
         return not self._ended and self._case < self._count and self._seconds_left() > 0
 
     def run_child(self) -> None:
-        """Run one child to its end; if it dies, report why, for the case in which it died."""
+        """Run one child to its end. If it dies, report the reason for the case in which it died."""
         reports, out = os.pipe()
         os.set_inheritable(out, False)
         held = memory.resident("self")
@@ -127,7 +128,8 @@ class RequestRun:
         if self._ended:
             return
         if not self._started and self._case == 0:
-            # No code of the candidate has run yet. Later children may fail because of what earlier ones left.
+            # No code of the candidate has run yet, so the candidate is not at fault. Later children are treated
+            # differently, because they may fail because of something that an earlier child left behind.
             self._ended = True
             self._host.send(FAULT, -1, (self._fault or reason or _ending(status)).encode())
         elif self._case < self._count:
@@ -137,7 +139,8 @@ class RequestRun:
     def _become_child(self, out: int) -> None:
         self._host.close()
         os.setsid()
-        # Each child opens it anew, because flags that a candidate sets belong to the open file and would stay.
+        # Each child opens the null device anew, because flags that a candidate sets belong to the open file and would
+        # stay for later children.
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)
         os.close(nothing)
@@ -156,7 +159,8 @@ class RequestRun:
         )
         head_bytes = self._request["head_bytes"]
         head = json.loads(os.pread(self._body, head_bytes, 0))
-        # Before the repository can be imported: its modules could replace what this imports.
+        # Cases are restored before the repository can be imported, because its modules could replace the ones that
+        # this imports.
         drawn = restore_cases(os.pread(self._body, self._request["cases_bytes"], head_bytes))
         os.close(self._body)
         if self._rules is not None:
@@ -172,7 +176,7 @@ class RequestRun:
         """Pass frames on until the child ends, breaks a limit or is told to stop.
 
         Returns:
-            The kind of the frame to send for the present case, the reason (empty unless a limit was broken), and the
+            The kind of the frame to send for the current case, the reason (empty unless a limit was broken), and the
             processor seconds that passed before the child started, in which the worker laid out the repository.
         """
         poll = select.poll()
@@ -181,7 +185,7 @@ class RequestRun:
         poll.register(self._host.requests, select.POLLIN)
         before = (self._case, self._started)
         began, case_began, overhead = time.monotonic(), 0.0, 0.0
-        # What an earlier child mapped is gone.
+        # The mappings of earlier children are gone.
         self._mapped, self._search_again = {}, began + _MAPPED_SECONDS
         limits = self._request["limits"]
         most = limits["memory_mb"] << 20
@@ -197,10 +201,10 @@ class RequestRun:
             if what := self._out_of_time(time.monotonic() - began, spent - case_began):
                 return TIMED_OUT, what, overhead
             try:
-                # Before a child starts, it holds nothing of the candidate's, and cannot be read.
+                # Before STARTED, a child holds nothing of the candidate's, and its descriptors cannot be read.
                 held_open = opened(pids) if self._started and not self._own_namespace else Opened(0, {})
             except PermissionError:
-                return DIED, "ran a program that hides what it holds", overhead
+                return DIED, "ran a program that hides its open files", overhead
             sockets = memory.of_sockets() if self._own_namespace else memory.of_streams(held_open.sockets)
             if memory.excess(pids, held, most - sockets):
                 return DIED, f"used more than {limits['memory_mb']} MB of memory", overhead
@@ -239,11 +243,11 @@ class RequestRun:
         return left
 
     def _out_of_time(self, elapsed: float, used: float) -> str:
-        """Name the time limit that is reached; empty if none is.
+        """Return a message about the time limit that was reached, or "" if none was.
 
         Args:
-            elapsed: Wall-clock seconds of the present case.
-            used: Processor seconds of the present case.
+            elapsed: Wall-clock seconds of the current case.
+            used: Processor seconds of the current case.
         """
         check, factor = self._request["check_seconds"], self._request["wall_factor"]
         if self.used >= check:
@@ -278,8 +282,9 @@ class RequestRun:
         elif kind == FAULT and not self._started:
             self._fault = relay.payload().decode("utf-8", "replace")
         elif kind == BROKEN and self._started and self._case:
-            # An earlier child could load it, so something left behind is to blame; only the present case is lost. The
-            # payload is the candidate's, and must not stay in this process, where later children could find it.
+            # An earlier child could load `observe`, so something that it left behind is to blame, and only the current
+            # case is lost. The payload is not quoted: it comes from the candidate, and later children could find it in
+            # this process.
             raise ValueError("the code can't be loaded again after one of its processes has died")
         elif kind == BROKEN and self._started and not self._ended:
             self._ended = True

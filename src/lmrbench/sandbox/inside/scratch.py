@@ -1,4 +1,4 @@
-"""The folders that a candidate may write to: measured while it runs, emptied after it."""
+"""The folders that a candidate may write to. They are measured while it runs and emptied afterwards."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Scratch:
         return file
 
     def usage(self) -> int:
-        """Return the bytes that the folders hold, each of which is a file system of its own."""
+        """Return the bytes of the files in the folders, each of which is a file system of its own."""
         usage = [os.statvfs(folder) for folder in self.folders]
         return sum(
             (item.f_blocks - item.f_bfree) * item.f_frsize + (item.f_files - item.f_ffree) * _INODE_BYTES
@@ -43,8 +43,8 @@ class Scratch:
     def count(self, most: int) -> int:
         """Return the bytes of all files that have a name in the folders, counted one by one.
 
-        The count stops above `most`, as it does at a folder that cannot be listed. It takes at most half of the time:
-        a call that comes too soon returns the last count.
+        Counting stops when the count exceeds `most`. A folder that can't be listed counts as more than `most`. So that
+        counting takes at most half of the time, a call that comes too soon returns the previous count.
         """
         began = time.monotonic()
         if began >= self._count_again:
@@ -82,7 +82,7 @@ def _bytes_below(folders: Sequence[Path], most: int) -> int:
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError:
-            # It is closed, or its path is too long. No honest program makes such folders.
+            # The folder can't be read, or its path is too long. No honest program makes such folders.
             return most + 1
     return total
 
@@ -104,7 +104,7 @@ def _unlock(function: Any, path: str, error: Any) -> None:
     """Make a path that a candidate has locked writable, and remove it."""
     os.chmod(os.path.dirname(path), 0o700)
     if os.path.islink(path):
-        # The mode of what a link leads to is not this worker's to change.
+        # chmod would follow the link and change the mode of a file elsewhere.
         os.unlink(path)
         return
     os.chmod(path, 0o700)

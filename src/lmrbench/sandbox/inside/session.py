@@ -33,7 +33,7 @@ STDOUT, STDERR, ENDED, CONTENT, FAILED = range(1, 6)
 SAMPLE_SECONDS = 0.2
 # The time that the kernel takes to free the memory of a killed process.
 _KILL_SECONDS = 0.02
-# Limits the pipes that are in transit between processes, where they cannot be seen.
+# The limit on open files. It also limits the pipes in transit between processes, which can't be seen.
 _OPEN_FILES = 8192
 # How long output of a command's children is still read after the command has ended.
 LINGER_SECONDS = 0.3
@@ -45,7 +45,7 @@ class CommandServer:
 
     def __init__(self) -> None:
         """Start with no commands."""
-        # Processes that their own threads wait for, which are not to be reaped.
+        # The ids of processes that a thread waits for, and that must not be reaped.
         self.running: set[int] = set()
         self.lock = threading.Lock()
 
@@ -107,7 +107,7 @@ class CommandServer:
         while True:
             time.sleep(SAMPLE_SECONDS)
             while over := self._excess(memory_bytes, folders):
-                # Memory that belongs to no process is freed with the descriptors that lead to it.
+                # Memory that belongs to no process is freed when the descriptors that lead to it are closed.
                 held = {pid: memory.resident(pid) + memory.of_descriptors(pid) for pid in self._others()}
                 for pid in sorted(held, key=held.__getitem__, reverse=True):
                     if over <= 0 or not held[pid]:
@@ -238,7 +238,7 @@ def main() -> None:
     arguments = parser.parse_args()
     become_user(arguments.user)
     confine_agent()
-    # A handler that does nothing instead of SIG_IGN, because children inherit ignored signals.
+    # The handler does nothing. SIG_IGN is not used, because children inherit ignored signals.
     signal.signal(signal.SIGINT, lambda *_: None)
     for kind, limit in (
         (resource.RLIMIT_NPROC, arguments.processes),

@@ -100,7 +100,8 @@ def compiled(
         (_AT_LEAST, 0, 1, _X32_BIT),
         (_RETURN, 0, 0, _ERRNO | errno.EPERM),
     ]
-    # The kernel skips the program for calls that it always allows. Of the others, those with rules are the most common.
+    # The kernel skips the program for calls that are always allowed. Of the other calls, those with rules are the most
+    # common, so they come first.
     for numbers, its_rules in rules.items():
         block = [instruction for rule in its_rules for instruction in _block(rule)]
         program += _if_equal(numbers[machine], [*block, (_RETURN, 0, 0, _ALLOW)])
@@ -120,7 +121,7 @@ def install(program: bytes) -> None:
     """Put a compiled filter in force for this process and its children.
 
     Raises:
-        OSError: The kernel refuses.
+        OSError: The kernel refuses the change.
     """
     buffer = ctypes.create_string_buffer(program, len(program))
 

@@ -1,9 +1,9 @@
-"""The template program: imports the packages of the tasks once, and forks workers that find them imported.
+"""The template program: imports the packages of the tasks once, and forks workers that start with these packages.
 
 It reads from the socket that is its standard input. A message names modules to import, or comes with the three standard
-streams of a worker to fork. The template sees neither jobs nor candidates: a worker leaves it for namespaces of its own
-before the host sends the worker anything, and closes the socket. The template ends when the host hangs up, and all
-workers with it.
+streams of a worker to fork. The template sees neither jobs nor candidates: a worker enters namespaces of its own and
+closes the socket before the host sends it anything. The template ends when the host hangs up, and all workers end with
+it.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Template:
                 self._host.send(b"{}")
 
     def _answer(self, user: int | None, streams: Sequence[int]) -> None:
-        """Fork a worker, and send the host a descriptor of it."""
+        """Fork a worker, and send its process descriptor (pidfd) to the host."""
         _reap()
         numbers, out = os.pipe()
         between = os.fork()
@@ -73,7 +73,7 @@ class Template:
         os.close(out)
         with os.fdopen(numbers, encoding="utf-8") as file:
             said = file.read()
-        # After this the worker is a child of the template.
+        # After the end of the process in between, the worker is a child of the template.
         os.waitpid(between, 0)
         if not said.isdigit():
             self._host.send(json.dumps({"error": said or "the template could not fork"}).encode())
@@ -83,7 +83,7 @@ class Template:
         os.close(worker)
 
     def _fork(self, user: int | None, streams: Sequence[int], out: int) -> NoReturn:
-        """Leave for new namespaces, fork the worker there, and write its number, or an error, to `out`."""
+        """Enter new namespaces, fork the worker there, and write its process id, or an error, to `out`."""
         try:
             leave_namespaces()
             worker = os.fork()
@@ -97,7 +97,7 @@ class Template:
             os._exit(0)
 
     def _become_worker(self, user: int | None, streams: Sequence[int]) -> NoReturn:
-        """Wait for the host's first byte, which comes when the template has become the parent, and serve the host."""
+        """Wait for the host's first byte, which comes after the template has become the parent, and serve the host."""
         try:
             for number, stream in enumerate(streams):
                 os.dup2(stream, number)
@@ -121,7 +121,7 @@ def _reap() -> None:
 
 
 def main() -> None:
-    """Serve the host."""
+    """Parse the command line and serve the host."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folders", type=Path, nargs="+", required=True)
     parser.add_argument("--folder-bytes", type=int, required=True)

@@ -2,9 +2,9 @@
 
 It reads frames from its standard input and answers on its standard output. A request is followed by its body
 (`observe`, the drawn cases and the files of a repository), which only the child reads, because later children could
-find whatever the worker holds in memory. The answer consists of the child's frames, passed on unread as they arrive,
-and of the worker's own frames for cases whose child died. After each request, every process of the child is dead and
-every file that it wrote is removed; if that fails, the worker exits and the host starts another.
+find anything that is in the worker's memory. The answer consists of the child's frames, passed on unread as they
+arrive, and of the worker's own frames for cases whose child died. After each request, every process of the child is
+dead and every file that it wrote is removed; if that fails, the worker exits and the host starts another.
 
 Time limits count the processor time of all processes of the child. A limit on wall-clock time, several times as long,
 catches a child that sleeps.
@@ -48,7 +48,7 @@ class ForkServer:
             host: The pipes to the host.
             scratch: The folders that children may write to.
             own_namespace: Whether the worker is process 1 of a namespace of its own.
-            rules: What Landlock lets children reach, besides their own part of /proc; None without Landlock.
+            rules: The paths that Landlock lets children access, besides their own part of /proc; None without Landlock.
         """
         self._rules = rules
         self._host = host
@@ -92,7 +92,7 @@ def preload(modules: Sequence[str]) -> None:
     if torch is not None:
         torch.set_num_threads(1)
     if torch is not None and "torch.optim" in modules:
-        # The first step of any optimizer imports more than torch itself does; do it here, once for all children.
+        # The first step of any optimizer triggers more imports than torch itself, so it is done here once.
         weight = torch.zeros(1, requires_grad=True)
         weight.grad = torch.zeros(1)
         torch.optim.SGD([weight], lr=0.1).step()
@@ -113,8 +113,8 @@ def serve(
         folders: The folders that children may write to.
         user: The user and group id to become if the process starts as root.
         own_namespace: Whether this is process 1 of a namespace of its own.
-        rules: What Landlock lets this process reach, besides /proc; None without Landlock.
-        reads_all: Whether the user may read what only root can; see `become_user`.
+        rules: The paths that Landlock lets this process access, besides /proc; None without Landlock.
+        reads_all: Whether the user may read files that only root can read; see `become_user`.
     """
     host = HostChannel(os.dup(0), os.dup(1))
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]
@@ -129,13 +129,13 @@ def serve(
     try:
         ForkServer(host, Scratch(folders), own_namespace, rules).serve()
     finally:
-        # The end of process 1 would end them. Without a namespace, they would go on.
+        # In a namespace, all descendants end with process 1. Without one, they would keep running.
         if not own_namespace:
             kill_descendants(own_namespace)
 
 
 def main() -> None:
-    """Serve the host."""
+    """Parse the command line and serve the host."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folders", type=Path, nargs="+", required=True)
     parser.add_argument("--user", type=int)
