@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 # Called with the stage of some work, the amount done in it, and its total, or None if that is not known.
 Advance = Callable[[str, int, int | None], None]
-# A context for some items, made from their name and number. It gives a function to call when an item is done, and one
-# to call with the stage of the current item.
+# Makes a context manager that shows the progress over several items, given their name and number. It yields a function
+# to call when an item is done, and an `Advance` to call with the stage of the current item.
 Stages = Callable[[str, int], AbstractContextManager[tuple[Callable[[], None], Advance]]]
 
 

@@ -103,7 +103,8 @@ def _seed_everything(seed: int) -> None:
 
 def _last_lines(error: BaseException) -> bytes:
     """Return the end of a traceback, without the frames of this program."""
-    described = link = traceback.TracebackException.from_exception(error, limit=-2 * _MOST_FRAMES)
+    described = traceback.TracebackException.from_exception(error, limit=-2 * _MOST_FRAMES)
+    link: traceback.TracebackException | None = described
     while link is not None:
         frames = [frame for frame in link.stack if os.path.dirname(frame.filename) != _PROGRAM]
         link.stack = traceback.StackSummary.from_list(frames[-_MOST_FRAMES:])
