@@ -57,13 +57,14 @@ def cleaned(text: str) -> str:
 
 
 def without_reasoning(text: str, code: Sequence[tuple[int, int]]) -> str:
-    """Replace the lines of a model's reasoning by empty lines.
+    """Replace the lines of a model's reasoning with empty lines.
 
     Reasoning is everything up to the last end tag, and everything after a start tag that has no end tag.
 
     Args:
         text: The text, as `cleaned` returns it.
-        code: Spans (start, end) of the text that are certainly code. Tags in them are ignored, as parts of strings.
+        code: Spans (start, end) of the text that are certainly code. Tags in these spans are ignored,
+            because they are parts of strings.
     """
 
     def is_tag(match: re.Match[str]) -> bool:
@@ -102,7 +103,7 @@ def unwrapped(text: str) -> str | None:
 
 
 def without_html(text: str) -> str:
-    """Replace HTML entities by their characters, and remove HTML tags at the start and end of lines."""
+    """Replace HTML entities with their characters, and remove HTML tags at the start and end of lines."""
     lines = "\n".join(_TAG.sub("", line) for line in text.split("\n"))
     # Text that was escaped twice has entities such as `&amp;lt;`.
     for _ in range(2):

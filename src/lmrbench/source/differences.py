@@ -47,7 +47,7 @@ def differences(
 
 
 def shortened(lines: Sequence[str], most: int) -> tuple[str, ...]:
-    """Return at most `most` lines; if there are more, a further line tells their number."""
+    """Return at most `most` lines; if there are more, a further line gives the number of the rest."""
     rest = len(lines) - most
     return (*lines[:most], f"and {rest} more") if rest > 0 else tuple(lines)
 

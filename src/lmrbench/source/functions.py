@@ -74,7 +74,7 @@ def _parsed(data: bytes) -> ParsedSource:
 
 
 def mask(data: bytes, qualnames: Iterable[str]) -> bytes:
-    """Mask functions in a file: replace each body by its docstring and `raise NotImplementedError`.
+    """Mask functions in a file: replace each body with its docstring and `raise NotImplementedError`.
 
     Args:
         data: The file.
@@ -140,7 +140,7 @@ def _definitions(
     body: list[ast.stmt],
 ) -> Iterator[tuple[str, ast.stmt, tuple[DefinitionNode, ...], list[ast.stmt]]]:
     """Yield the qualified name, node, parents and siblings of each function, class and named lambda in a body."""
-    # This is not a recursion, because a chain of `elif` is nested as deep as it has branches.
+    # This is a loop rather than a recursion, because a chain of `elif` is nested as deep as it has branches.
     pending: list[tuple[ast.stmt, tuple[DefinitionNode, ...], list[ast.stmt]]]
     pending = [(node, (), body) for node in reversed(body)]
     while pending:
@@ -171,7 +171,7 @@ def _branches(node: ast.stmt) -> Iterator[list[ast.stmt]]:
 def is_stub(node: DefinitionNode) -> bool:
     """Return whether a definition contains only a docstring, `...`, `pass` or `raise NotImplementedError`.
 
-    A class is a stub if all of its definitions are stubs and it contains nothing else.
+    A class is a stub if its methods and inner classes are stubs and it has no other code.
     """
     return all(_is_idle(part) or (isinstance(part, DefinitionNode) and is_stub(part)) for part in node.body)
 

@@ -242,7 +242,7 @@ def _providers(scope: Scope) -> dict[str, list[ScopeEntry]]:
 
 
 def _extends_package(scope: Scope, entry: ScopeEntry) -> bool:
-    """Return whether an entry is an `import a.b` that only extends the mask's `import a`."""
+    """Return whether an entry is an `import a.b` that only extends the masked file's `import a`."""
     binders = [other.node for other in scope.mask.entries if other.binds & entry.binds]
     return bool(binders) and all(
         isinstance(node, ast.Import) and node.names[0].asname is None for node in (entry.node, *binders)
@@ -252,7 +252,7 @@ def _extends_package(scope: Scope, entry: ScopeEntry) -> bool:
 def _replacements(mask: ParsedSource, new: ParsedSource, pairs: Iterable[TargetPair]) -> Iterator[TextEdit]:
     for pair in pairs:
         old, function = pair.mask, pair.candidate
-        # A candidate without decorators keeps those of the mask.
+        # A candidate without decorators keeps those of the masked file.
         begin = old.start if function.node.decorator_list else old.header
         text = new.moved(function.start, function.end, mask.margin(old.header), mask.newline(old.header))
         yield mask.line_start(begin), old.end, text
