@@ -23,7 +23,7 @@ from lmrbench.runs.records import AnswerStatus
 # Keys in a sample's store: the limit that ended it, and the reason why it has no answer.
 LIMIT, UNANSWERED = "lmrbench:limit", "lmrbench:unanswered"
 MOST_CHARACTERS = 300
-# Inspect's error texts for calls that were cancelled on this side.
+# Inspect's error texts for calls that this process cancelled.
 _CANCELLED = re.compile("model call cancelled|cancelled by limit", re.I)
 _TOO_LONG = re.compile(
     r"context.?(length|window|size)|(prompt|input) is too long|too many (input|prompt) tokens|exceeds? .{0,60}tokens",
@@ -73,7 +73,7 @@ def one_line(text: str) -> str:
 
 
 def model_calls(events: Sequence[Event]) -> list[ModelEvent]:
-    """Return the model calls that ended without being cancelled, in order. Each retry is a call.
+    """Return the model calls that ended without being cancelled, in order. Each retry is a call of its own.
 
     Calls made by scorers, such as a judge's, are left out.
     """

@@ -215,7 +215,7 @@ class Judgement(StoredRecord):
         logic: The judge's remarks on the logic.
         implementation: The judge's remarks on the implementation.
         rationale: The judge's remarks on both, which the protocol of the LMR-BENCH paper does not separate.
-        detail: The reason why there is no category; "" if there is one.
+        detail: The reason why there is no category.
         attempts: The number of requests; 0 if the vote was copied from another submission with the same text.
         input_tokens: Tokens that the judge read.
         output_tokens: Tokens that the judge wrote.
