@@ -149,8 +149,8 @@ def locked(folder: Path) -> Iterator[None]:
             raise RecordError(f"{folder}: another lmrbench{_holder(fd)} is writing to this run folder") from error
         except OSError as error:
             raise RecordError(
-                f"{folder / '.lock'}: can't be locked ({error.strerror}), which some network file systems "
-                "do not support; use a folder on a local disk"
+                f"{folder / '.lock'}: can't be locked ({error.strerror}); use a folder on a local disk, "
+                "because some network file systems do not support locks"
             ) from error
         with _one_line(folder / ".lock"):
             os.ftruncate(fd, 0)

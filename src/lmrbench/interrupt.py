@@ -30,7 +30,7 @@ def as_keyboard_interrupt() -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        # The error may be another than KeyboardInterrupt, for example because Inspect wrapped it.
+        # The error need not be the KeyboardInterrupt: Inspect may wrap it in another one.
         if came:
             raise Interrupted from error
         raise

@@ -19,7 +19,7 @@ from lmrbench.errors import RecordError
 from lmrbench.files import append_whole, reading_plain
 from lmrbench.records import Stored, StoredRecord, read_record
 
-# The maximum length of a line in a file that another program wrote. Even as JSON, all submissions are much smaller.
+# The maximum length of a line in a file that another program wrote. The largest submission is smaller.
 MAX_LINE_BYTES = 16 << 20
 
 
@@ -65,7 +65,7 @@ class GrowingFile:
         file: the file, which may not exist yet.
         read: the number of bytes that have been read.
         number: the number of lines that have been read.
-        identity: the device and inode of the file that was read last, by which a replaced file is noticed.
+        identity: the device and inode of the file that was read last, to notice that the file was replaced.
     """
 
     file: Path

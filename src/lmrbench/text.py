@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def printable(text: str, lines: bool = False) -> str:
-    r"""Replace each character that a terminal would interpret or not show by an escape, such as `\x1b`.
+    r"""Replace each character that a terminal would interpret or not show with an escape, such as `\x1b`.
 
     Args:
         text: Untrusted text.

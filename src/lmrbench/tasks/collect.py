@@ -1,4 +1,4 @@
-"""Collect what a solver returns (a response, or an edited workspace) and transplant it into a fresh mask.
+"""Collect a solver's response or edited workspace, and transplant it into a freshly masked repository.
 
 Only changes in the goal files (see `Task.goal_files`) are used; other changes are reported as warnings. Input that
 cannot be used is a `SubmissionError`.

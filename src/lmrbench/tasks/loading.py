@@ -84,7 +84,10 @@ def _joined(folder: Path, papers: Sequence[Path]) -> tuple[Task, ...]:
     """Load the tasks of all suites that a suite combines."""
     file, parts = folder / "suite.toml", suite_folders(folder)[1:]
     if papers:
-        raise TaskError(f"{file}: suites: the folder also contains the paper {papers[0].name}; remove one of them")
+        raise TaskError(
+            f"{file}: suites: the folder also contains the paper {papers[0].name}; "
+            "remove the paper, or this key and its value"
+        )
     for part in parts:
         if len(suite_folders(part)) > 1:
             raise TaskError(f"{file}: suites: {part} combines suites itself; list those suites instead")

@@ -241,7 +241,7 @@ class DrawId:
     Attributes:
         count: The number of deviations.
         seed: The seed.
-        entangled: Whether several deviations are taken from one stage of the experiment, not one from each.
+        entangled: Whether several deviations are taken from a stage of the experiment, not one from each stage.
     """
 
     count: int

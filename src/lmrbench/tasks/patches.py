@@ -145,7 +145,7 @@ class _Image:
         return next((place for place in _nearest(hunk.target_start - 1, last) if self._matches(place, old)), None)
 
     def replace(self, place: int, count: int, new: Sequence[str]) -> None:
-        """Replace the old lines of a hunk by its new lines."""
+        """Replace the old lines of a hunk with its new lines."""
         self.lines[place : place + count] = new
         self._plain[place : place + count] = [None] * len(new)
         self._growth += len(new) - count

@@ -93,7 +93,7 @@ def select_with_draws(
 
 
 def _fresh(seed: int, number: int) -> list[DrawId]:
-    """Return the new draws of a paper. Over all papers, half of the draws of each larger size are entangled."""
+    """Return the new draws of a paper. Over all papers, half of the draws of each size above 1 are entangled."""
     return [DrawId(count, seed, count > 1 and (number + place) % 2 == 1) for place, count in enumerate(LADDER)]
 
 
@@ -113,7 +113,7 @@ def paper_task(tasks: Iterable[Task], paper: str) -> Task:
 
 
 def gradable(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], str]:
-    """Return the tasks that have a check, and a message that names the tasks without one. Imported tasks may lack it.
+    """Return the tasks that have a check, and a message that names the tasks without one. Imported tasks may lack one.
 
     Raises TaskError if tasks are given and none of them has a check.
     """

@@ -34,7 +34,7 @@ RULES = (
     "including their flags, modes and hooks, unless a document says so. Call models and modules themselves, so that "
     "their hooks run. Second derivatives are not needed. Validate inputs only where a document or a caller requires it."
 )
-# The statement of the file in which a solver finds the paper, by form of the paper; the title follows.
+# The words that tell a solver which file contains the paper, by form of the paper. The title follows them.
 PAPER_FILES: Mapping[Form, str] = {
     "summary": "`paper.md` is a summary of",
     "pdf": "`paper.md` is the text of",
