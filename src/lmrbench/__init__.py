@@ -1,6 +1,6 @@
 """lmrbench measures whether language models and agents can reproduce the key functions of NLP papers.
 
-The names below are the public interface. Each is loaded when it is first used, so importing lmrbench costs nothing.
+`__all__` lists the public interface. Each name is imported on first use, so that `import lmrbench` is fast.
 """
 
 from __future__ import annotations

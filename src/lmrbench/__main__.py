@@ -1,4 +1,4 @@
-"""`python -m lmrbench` is the command line."""
+"""Run the command line as `python -m lmrbench`."""
 
 from lmrbench.cli import main
 

@@ -1,9 +1,10 @@
-"""Exceptions, by who is at fault.
+"""Exceptions, grouped by the party at fault.
 
 - The submission: `SubmissionError` becomes a failed grade with a reason and never leaves `grading`.
-- The task, the machine, the provider or the stored files: `TaskError`, `SandboxError`, `ServiceError` and `RecordError`
-  reach the user as one line and never count against a submission.
-- A judge: the submission stays unjudged, without an exception.
+- The command, the task, its source, the machine, the provider or the stored files: `UsageError`, `TaskError`,
+  `SourceError`, `SandboxError`, `ServiceError` and `RecordError` reach the user as one line and never count against a
+  submission.
+- A judge: no exception is raised, and the submission stays unjudged.
 
 A message is one line. It names the file, key or task at fault and says what was expected.
 """
@@ -43,10 +44,10 @@ class SourceError(LmrbenchError):
 
 
 class RecordError(LmrbenchError):
-    """A file of records cannot be read or written. The message names the file and the line."""
+    """A file of records cannot be read or written. The message names the file, and the line if there is one."""
 
 
 class ServiceError(LmrbenchError):
-    """A model provider or an agent's program failed. No score changes; the same command tries again."""
+    """A model provider or an agent's program failed. No score changes; run the same command again to retry."""
 
     exit_code = 4

@@ -1,8 +1,8 @@
 """Read and write files safely: atomic writes, locks, no symbolic links, and a private cache folder.
 
-A run folder may be of foreign origin, so symbolic links in it are not followed. The cache holds the seed, the key and
-the observations of references, so other users must not read or write it. Errors of the operating system become a
-`RecordError` that names the file.
+A run folder may come from an untrusted source, so symbolic links in it are not followed. The cache holds the seed, the
+key and the observations of references, so other users must not read or write it. An `OSError` other than
+`FileNotFoundError` becomes a `RecordError` that names the file.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def append_whole(path: Path, line: bytes) -> None:
         fd = _open_plain(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         try:
             os.ftruncate(fd, _whole_length(fd))
-            # A disk that fills up accepts the first bytes and reports an error only at the next write.
+            # If the disk is nearly full, a write may accept only some of the bytes; the next write reports the error.
             while line:
                 line = line[os.write(fd, line) :]
             os.fsync(fd)
@@ -90,7 +90,9 @@ def append_whole(path: Path, line: bytes) -> None:
 
 
 def write_whole(path: Path, data: bytes, mode: int = 0o644) -> None:
-    """Write a file atomically: a reader finds either the old content or the new. A symbolic link is replaced.
+    """Write a file atomically: a reader finds either the old content or the new.
+
+    If the path is a symbolic link, the link itself is replaced.
 
     Raises:
         RecordError: The file cannot be written.
@@ -131,10 +133,11 @@ def made_once(path: Path, draw: Callable[[], bytes]) -> bytes:
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Lock a run folder for this process; the lock ends with the context or the process.
+    """Lock a run folder for this process; the lock is released when the context or the process ends.
 
     Raises:
-        RecordError: Another process holds the lock (the message names it), or the file system has no locks.
+        RecordError: Another process holds the lock (the message names it), or the file system does not support
+            locks.
     """
     with _one_line(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -146,8 +149,8 @@ def locked(folder: Path) -> Iterator[None]:
             raise RecordError(f"{folder}: another lmrbench{_holder(fd)} is writing to this run folder") from error
         except OSError as error:
             raise RecordError(
-                f"{folder / '.lock'}: can't be locked ({error.strerror}), as on some network file systems; "
-                "use a folder on a local disk"
+                f"{folder / '.lock'}: can't be locked ({error.strerror}); use a folder on a local disk, "
+                "because some network file systems do not support locks"
             ) from error
         with _one_line(folder / ".lock"):
             os.ftruncate(fd, 0)

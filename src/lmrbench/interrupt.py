@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM."""
+"""Turn Ctrl-C and SIGTERM into exceptions that end a command cleanly."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from contextlib import contextmanager
 
 
 class Interrupted(BaseException):
-    """The command was asked to end. Typer would swallow a KeyboardInterrupt."""
+    """The command received SIGINT or SIGTERM. This is not a KeyboardInterrupt, because Typer would catch that."""
 
 
 def raise_interrupted(number: int, frame: object) -> None:
-    """Raise Interrupted; a signal handler."""
+    """Raise Interrupted. This function is a signal handler."""
     raise Interrupted
 
 
 @contextmanager
 def as_keyboard_interrupt() -> Iterator[None]:
-    """Raise KeyboardInterrupt upon a signal, so that Inspect ends its evaluation; then raise Interrupted."""
+    """On a signal, raise KeyboardInterrupt so that Inspect ends its evaluation; raise Interrupted after that."""
     numbers = (signal.SIGINT, signal.SIGTERM)
     came: list[int] = []
 
@@ -30,7 +30,7 @@ def as_keyboard_interrupt() -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        # Inspect may have wrapped the KeyboardInterrupt, or report an unfinished run instead.
+        # The error need not be the KeyboardInterrupt: Inspect may wrap it in another one.
         if came:
             raise Interrupted from error
         raise
@@ -41,8 +41,8 @@ def as_keyboard_interrupt() -> Iterator[None]:
 
 @contextmanager
 def as_cancellation() -> Iterator[None]:
-    """Cancel the task of `asyncio.run` upon a signal, so that it ends cleanly; then raise Interrupted."""
-    # Only this handler makes `asyncio.run` cancel its task.
+    """On a signal, cancel the main task of `asyncio.run` so that it ends cleanly; raise Interrupted after that."""
+    # `asyncio.run` cancels its main task only if SIGINT has Python's default handler.
     handlers = {
         signal.SIGINT: signal.default_int_handler,
         signal.SIGTERM: lambda number, frame: signal.raise_signal(signal.SIGINT),

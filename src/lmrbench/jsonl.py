@@ -1,8 +1,8 @@
 """Read and append files of JSON lines that stay valid if the process is killed.
 
-A line is appended whole, in one write. A last line without a newline was being written when the process died; it is
-ignored when reading and removed before the next append. Any other line that cannot be read is a `RecordError` that
-names file and line.
+A line is appended whole, in one write. If the last line has no newline, the process died while it wrote that line: the
+line is ignored when reading and removed before the next append. Any other line that cannot be read is a `RecordError`
+that names the file and the line.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lmrbench.errors import RecordError
 from lmrbench.files import append_whole, reading_plain
 from lmrbench.records import Stored, StoredRecord, read_record
 
-# The maximum length of a line of a foreign file, many times the size of the largest submission as JSON.
+# The maximum length of a line in a file that another program wrote. The largest submission is smaller.
 MAX_LINE_BYTES = 16 << 20
 
 
@@ -37,21 +37,21 @@ def read_lines(path: Path, model: type[Stored]) -> list[Stored]:
 
 
 def whole_lines(path: Path) -> list[tuple[int, bytes]]:
-    """Return number and content of the complete lines of a file that are not empty; [] if the file does not exist.
+    """Return the number and content of each complete line that is not empty; [] if there is no file.
 
     Raises:
-        RecordError: The file is a symbolic link. Run folders may be of foreign origin, so links are not followed.
+        RecordError: The file is a symbolic link. Run folders may be untrusted, so links are not followed.
     """
     return [(number, line.strip()) for number, _, line in GrowingFile(path).appended()]
 
 
 def numbered_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield number and content of the lines that are not empty."""
+    """Yield the number and content of each line that is not empty."""
     return ((number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip())
 
 
 class Place(NamedTuple):
-    """Where a line is in its file, in bytes."""
+    """The position of a line in its file, in bytes."""
 
     start: int
     length: int
@@ -59,13 +59,13 @@ class Place(NamedTuple):
 
 @dataclass
 class GrowingFile:
-    """A file of JSON lines that may still grow, and how far it has been read.
+    """A reader for a file of JSON lines that may still grow. It remembers its position between calls.
 
     Attributes:
-        file: the file; it may not be there yet.
+        file: the file, which may not exist yet.
         read: the number of bytes that have been read.
         number: the number of lines that have been read.
-        identity: device and inode of what has been read.
+        identity: the device and inode of the file that was read last, to notice that the file was replaced.
     """
 
     file: Path
@@ -74,13 +74,13 @@ class GrowingFile:
     identity: tuple[int, int] = (0, 0)
 
     def appended(self, forget: Callable[[], None] = lambda: None) -> Iterator[tuple[int, Place, bytes]]:
-        """Yield number, place and content of each whole line since the last call, without empty ones.
+        """Yield the number, place and content of each complete line since the last call, except empty lines.
 
         Args:
-            forget: called if the file was removed or replaced.
+            forget: called when reading starts at the beginning of the file, and if the file does not exist.
 
         Raises:
-            RecordError: the path is a link.
+            RecordError: the path is a link or not a regular file, or it cannot be read.
         """
         try:
             with reading_plain(self.file) as file:
@@ -123,7 +123,7 @@ def read_submitted_lines(path: Path, model: type[Stored]) -> list[Stored]:
 
 
 def submitted_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield number and content of the lines of a file written by another program that are not empty.
+    """Yield the number and content of each line that is not empty in a file written by another program.
 
     Lone surrogates are replaced.
 

@@ -1,8 +1,8 @@
 """Base classes of records, and migration of records that earlier versions wrote.
 
 A `StoredRecord` carries the number of the schema under which it was written. `read_record` migrates records of earlier
-schemas by the `migrations` of their class. Unknown keys of a later schema are kept and written back. In a record of
-the current schema, an unknown key is an error.
+schemas with the `migrations` of their class. In a record of a later schema, unknown keys are kept and written back. In
+a record of the current schema, an unknown key is an error.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lmrbench.errors import RecordError
 # The current schema, common to all stored records. Increase it with each change that affects readers of old files, and
 # add the step from the previous number to the `migrations` of the record. Records without a number have schema 0.
 SCHEMA = 4
-# Changes the values of a record of one schema to those of the next.
+# Converts the values of a record from one schema to the next.
 Migration = Callable[[dict[str, Any]], dict[str, Any]]
 
 
@@ -65,10 +65,10 @@ def read_record(data: bytes, model: type[Stored], place: str) -> Stored:
     Args:
         data: The JSON text.
         model: The type of the record.
-        place: Where the text is, for messages: a file, or a file and a line.
+        place: The location of the text, for messages: a file, or a file and a line.
 
     Raises:
-        RecordError: The text is not such a record. The message names place and key.
+        RecordError: The text is not a record of this type. The message names the place and the key.
     """
     values = parsed_json(data, place)
     if not isinstance(values, dict):
@@ -81,7 +81,7 @@ def parsed_json(data: bytes, place: str) -> Any:
 
     Args:
         data: The JSON text.
-        place: Where the text is, for messages.
+        place: The location of the text, for messages.
 
     Raises:
         RecordError: The text is not JSON.
@@ -104,10 +104,10 @@ def validated(values: dict[str, Any], model: type[AnyRecord], place: str) -> Any
     Args:
         values: The JSON object.
         model: The type of the record.
-        place: Where the object is, for messages.
+        place: The location of the object, for messages.
 
     Raises:
-        RecordError: The object is not such a record. The message names place and key.
+        RecordError: The object is not a record of this type. The message names the place and the key.
     """
     try:
         return model.model_validate(values)
@@ -120,7 +120,7 @@ def first_problem(error: ValidationError, key: str = "") -> str:
 
     Args:
         error: The error that pydantic raised.
-        key: The key of the validated value, if that is a part of something larger.
+        key: The key of the validated value, if it is part of a larger object; "" otherwise.
     """
     first = error.errors(include_url=False)[0]
     place = ".".join(str(part) for part in (key, *first["loc"]) if part != "")
@@ -144,7 +144,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
-    """Group items by key. Groups, and the items of each group, are in order of appearance."""
+    """Group items by key. The groups and the items of each group are in order of appearance."""
     groups: dict[Key, list[Item]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)

@@ -1,4 +1,4 @@
-"""Resample whole papers, for all 95% intervals of reports and agreement statistics.
+"""Resample whole papers to compute the 95% intervals of reports and agreement statistics.
 
 Tasks of one paper share its repository and its difficulty, so they are not independent. The cluster bootstrap (Davison
 and Hinkley, Bootstrap Methods and their Application, 1997, section 3.8) draws papers with replacement, each with all of
@@ -31,7 +31,7 @@ def paper_draws(papers: int, seed: int = 0) -> NDArray[np.int64]:
         seed: Seed of the draws.
 
     Returns:
-        How often each paper is drawn, (DRAWS, papers); no draws, (0, papers), for fewer than two papers.
+        The number of times that each paper is drawn, of shape (DRAWS, papers); (0, papers) for fewer than two papers.
     """
     import numpy as np
 
@@ -41,7 +41,7 @@ def paper_draws(papers: int, seed: int = 0) -> NDArray[np.int64]:
 
 
 def central_interval(values: Sequence[float] | NDArray[np.float64]) -> tuple[float, float] | None:
-    """Return the central 95% of some draws of a statistic.
+    """Return the interval that contains the central 95% of the values of a resampled statistic.
 
     Args:
         values: The statistic of each draw in which it is defined.

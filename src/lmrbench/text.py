@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def printable(text: str, lines: bool = False) -> str:
-    r"""Escape every character that a terminal would act on or not show, for example as `\x1b`.
+    r"""Replace each character that a terminal would interpret or not show with an escape, such as `\x1b`.
 
     Args:
         text: Untrusted text.
@@ -24,6 +24,6 @@ def counted(count: int, noun: str) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return "; did you mean X?" for the known name that is most like a wrong one, or "" if none is."""
+    """Return "; did you mean X?" with the known name most similar to a wrong name, or "" if none is similar."""
     found = difflib.get_close_matches(name, list(known), n=1)
     return f"; did you mean {found[0]}?" if found else ""

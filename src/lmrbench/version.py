@@ -1,3 +1,3 @@
-"""The one place where the version of the package is written; the suite has its own in suite.toml."""
+"""The version of the package. A suite has its own version, in suite.toml."""
 
 __version__ = "0.2.0"

@@ -264,7 +264,7 @@ def test_a_version_is_pinned_to_the_file_that_runs_everywhere(site, monkeypatch)
     assert source.file == "toy_blend-1.0-py3-none-any.whl"
     assert source.sha256 == hashlib.sha256((folder / source.file).read_bytes()).hexdigest()
     assert licence_of(source) == "MIT License"
-    with pytest.raises(SourceError, match=r"toy-blend==3\.0: .* a wheel for every machine or a source distribution"):
+    with pytest.raises(SourceError, match=r"toy-blend==3\.0: .* a platform-independent wheel or a source distribution"):
         pinned("toy-blend==3.0")
 
 

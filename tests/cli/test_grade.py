@@ -272,7 +272,7 @@ def test_a_built_in_system_never_merges_into_the_run_of_a_file(toy_suite, tmp_pa
     result = run("grade", "--golden", *arguments, cwd=tmp_path)
     assert (result.returncode, result.stderr) == (
         2,
-        "lmrbench: runs/golden: holds answers of golden.jsonl; name another folder with --out\n",
+        "lmrbench: runs/golden: holds answers from golden.jsonl; choose another folder with --out\n",
     )
 
 

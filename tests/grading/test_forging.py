@@ -377,7 +377,7 @@ def test_the_same_change_in_another_layout_is_found(suite):
         ("", "there is no such file"),
         ("[deviation.x]\n", "deviation.x"),
         (POOL.replace('"weighting.py"', '"nowhere.py"'), "there is no file repo/nowhere.py"),
-        (POOL.replace('old = "COUNT = 6"', 'old = "COUNT = 7"'), "must occur in the base once, not 0 times"),
+        (POOL.replace('old = "COUNT = 6"', 'old = "COUNT = 7"'), "must occur once in the text, not 0 times"),
         (POOL.replace('new = "COUNT = 8"', 'new = "COUNT = ("'), "deviation.count"),
         (POOL + "\nspeed = 1\n", "speed"),
     ],

@@ -324,7 +324,7 @@ AS_AGENT = ("--setting", "agent")
         (("--model", "model"), "for example openai/model"),
         (("--model", "opnai/model"), "did you mean openai?"),
         (("--model", "nowhere/model"), "the model nowhere/model can't be opened: "),
-        (("--model", "openai-api/unknown/model"), "set it by export UNKNOWN_API_KEY="),
+        (("--model", "openai-api/unknown/model"), "set it with export UNKNOWN_API_KEY="),
         (("--model", "mistral/model"), "pip install mistralai"),
         (("--model", MODEL, "-M", "nonsense=1"), "nonsense"),
         (("--model", MODEL, "-M", "nonsense"), "must be of the form KEY=VALUE"),

@@ -128,7 +128,7 @@ def test_a_session_of_some_tasks_shows_the_goal_files_of_all_of_them_and_names_t
     code = {"repo/src/data.py", "repo/src/parametric_knowledge.py"}
     assert files.keys() == {"instruction.md", "paper.md", *code}
     text = b64decode(files["instruction.md"].partition(",")[2]).decode()
-    assert "Of the repository you see only the goal files" in text
+    assert "Only the files of these functions are in `repo/`" in text
     assert text.count("# knowledge_source/") == 2
     others = text.partition("not part of your work: ")[2].partition(".\n")[0]
     assert "perform_classification_by_relation_group" in others

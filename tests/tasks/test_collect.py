@@ -226,7 +226,7 @@ def test_a_task_that_is_not_well_formed_is_refused_at_load_by_file_and_key(toy_s
 def test_a_link_that_leaves_the_repository_is_refused(toy_suite, tmp_path):
     suite = _suite(toy_suite, tmp_path)
     (suite / "toy" / "repo" / "data").symlink_to("/etc/passwd")
-    with pytest.raises(TaskError, match="is a link that leaves the folder"):
+    with pytest.raises(TaskError, match="is a link to a path outside the folder"):
         load_suite(suite)
 
 

@@ -239,7 +239,7 @@ def test_tasks_on_fetched_code_are_listed_before_and_work_after(suite):
     runner = CliRunner()
     [task] = load_suite(suite)
     before = grading_digest(task)
-    with pytest.raises(TaskError, match=rf"toy: .* is not here: lmrbench setup fetch --suite {suite} toy"):
+    with pytest.raises(TaskError, match=rf"toy: .* is not fetched: lmrbench setup fetch --suite {suite} toy"):
         workspace_files(task, "full")
     assert "toy/blend" in runner.invoke(app, ["list", "--suite", str(suite)]).output
 

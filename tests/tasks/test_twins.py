@@ -83,7 +83,7 @@ def test_twins_are_chosen_by_tier_or_by_id(suite):
     [
         ('of = "blend"', 'of = "other"', "of: the paper has no task 'other'"),
         ('file = "blending.py"', 'file = "nowhere.py"', "there is no file repo/nowhere.py"),
-        ("return self.scale *", "return self.size *", "must occur in the base once, not 0 times"),
+        ("return self.scale *", "return self.size *", "must occur once in the text, not 0 times"),
         ('of = "blend"', 'of = "blend"\nspeed = 1', "speed: unknown key"),
     ],
 )

@@ -131,13 +131,13 @@ FACTORS = "    factors = weights(len(values))"
     [
         (
             entry("    factors = weights(values)", ""),
-            "mine: the old lines must occur in the base once, not 0 times: '    factors = weights(values)'",
+            "mine: the old lines must occur once in the text, not 0 times: '    factors = weights(values)'",
         ),
         # Lines are compared whole.
-        (entry("factors = weights(len(values))", ""), "mine: the old lines must occur in the base once, not 0 times: "),
+        (entry("factors = weights(len(values))", ""), "mine: the old lines must occur once in the text, not 0 times: "),
         (
             entry(FACTORS, "").replace(f"{FACTORS}\n", f"{FACTORS}\n{FACTORS}\n"),
-            f"mine: the old lines must occur in the base once, not 2 times: {FACTORS!r}",
+            f"mine: the old lines must occur once in the text, not 2 times: {FACTORS!r}",
         ),
         (entry(FACTORS, FACTORS), f"mine: an edit changes nothing: {FACTORS!r}"),
         (
@@ -152,7 +152,7 @@ FACTORS = "    factors = weights(len(values))"
         (entry(FACTORS, "", why="Two\\nlines."), "mine.why: "),
         (entry(FACTORS, "").replace("[[", 'of = "unscaled"\n[['), "mine.of: unknown key"),
         (entry(FACTORS, "") + "count = 2\n", "mine.edits.0.count: unknown key"),
-        (entry(FACTORS, "").replace("base", "text"), "base: missing; give the text that the versions edit"),
+        (entry(FACTORS, "").replace("base", "text"), "base: is missing; add the text that the versions edit"),
         (entry(FACTORS, "", name="unscaled"), "unscaled: the file blend/unscaled.py has the same name; remove one"),
         ("base = ", "Invalid value"),
     ],

@@ -2,8 +2,8 @@
 
 A fault of the model is scored; a fault of the provider, the agent's program or this machine never is.
 `answer_ending` describes an answer that is graded: refused, filtered, empty and truncated answers count against the
-model, and limits are those of the user or of the model's context. `unanswered_ending` says why there is no answer to
-grade. The text of a provider's error is never used as a submission.
+model, and so do answers that ended at a limit of the user or of the model's context. `unanswered_ending` gives the
+reason why there is no answer to grade. The text of a provider's error is never used as a submission.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from lmrbench.runs.records import AnswerStatus
 # Keys in a sample's store: the limit that ended it, and the reason why it has no answer.
 LIMIT, UNANSWERED = "lmrbench:limit", "lmrbench:unanswered"
 MOST_CHARACTERS = 300
-# Inspect's error texts for calls that were cancelled on this side.
+# Inspect's error texts for calls that this process cancelled.
 _CANCELLED = re.compile("model call cancelled|cancelled by limit", re.I)
 _TOO_LONG = re.compile(
     r"context.?(length|window|size)|(prompt|input) is too long|too many (input|prompt) tokens|exceeds? .{0,60}tokens",
@@ -73,7 +73,7 @@ def one_line(text: str) -> str:
 
 
 def model_calls(events: Sequence[Event]) -> list[ModelEvent]:
-    """Return the model calls that ended by themselves, in order. Every retry counts.
+    """Return the model calls that ended without being cancelled, in order. Each retry is a call of its own.
 
     Calls made by scorers, such as a judge's, are left out.
     """
@@ -146,12 +146,12 @@ def declined(events: Sequence[Event]) -> str:
 
 
 def answer_ending(events: Sequence[Event], limit: str, refusal: str, untouched: bool) -> Ending:
-    """Return how an answer that is graded ended.
+    """Classify the end of an answer that is graded.
 
     Args:
         events: the sample's events.
         limit: the kind of limit that ended the sample, or "".
-        refusal: why no submission can be read from the answer, or "".
+        refusal: the reason why no submission can be read from the answer, or "".
         untouched: whether an agent left the goal files unchanged.
     """
     calls = model_calls(events)
@@ -173,7 +173,7 @@ def answer_ending(events: Sequence[Event], limit: str, refusal: str, untouched: 
 
 
 def unanswered_ending(sample: EvalSample) -> Ending:
-    """Return why a logged sample has no score."""
+    """Classify the end of a logged sample that has no score."""
     if noted := sample.store.get(UNANSWERED):
         return Ending(noted["status"], noted["detail"])
     if fault := provider_fault(sample.events):
@@ -182,7 +182,7 @@ def unanswered_ending(sample: EvalSample) -> Ending:
 
 
 def output_ending(output: ModelOutput) -> Ending:
-    """Return how one model call ended, judged by its output alone."""
+    """Classify the end of one model call by its output alone."""
     if not output.choices:
         return Ending("empty")
     details, content, generated = output.choices[0].stop_details, output.message.content, _generated(output)

@@ -1,4 +1,4 @@
-"""Open a model through Inspect: provider, prices and address."""
+"""Open models through Inspect, and register their prices."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from lmrbench.errors import RecordError, UsageError
 from lmrbench.models.settings import Settings
 from lmrbench.text import did_you_mean
 
-# The providers that a wrong name is compared with.
+# The providers that may be suggested for a misspelt name.
 _PROVIDERS = (
     *("openai", "anthropic", "google", "mistral", "grok", "groq", "deepseek", "together", "openrouter"),
     *("azureai", "bedrock", "ollama", "vllm", "sglang", "hf", "openai-api"),
 )
-# Lines kept of an Inspect error about a missing requirement.
+# The number of lines that are kept of an Inspect error about a missing requirement.
 _MOST_LINES = 3
 # Each kind of price, and the kind that it defaults to.
 _PRICES = {"input": "input", "output": "output", "input_cache_read": "input", "input_cache_write": "input"}
@@ -87,12 +87,12 @@ def open_model(settings: Settings) -> Model:
 
 
 def _advice(model: str, reason: str) -> str:
-    """Return what to do about the most frequent errors of a provider, or ""."""
+    """Return advice for the most frequent errors of providers, or "" for other errors."""
     provider, named, _ = model.partition("/")
     if not named:
         return f"; for example openai/{model}, or openai-api/local/{model} for a local server (--base-url)"
     if key := re.search(r"\b[A-Z_]+_API_KEY\b", reason):
-        return f"; set it by export {key[0]}=..."
+        return f"; set it with export {key[0]}=..."
     if "not recognized" in reason:
         return did_you_mean(provider, _PROVIDERS)
     return ""

@@ -1,4 +1,4 @@
-"""A check whether a provider responds at all, made by a small request."""
+"""Check with a small request whether a provider responds at all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from inspect_ai.model import ChatMessageUser, GenerateConfig, Model
 
 from lmrbench.models.endings import ProviderError, one_line
 
-# The text of the small request, the tokens and seconds it may take, and how long a failure is remembered.
+# The text of the small request, the tokens and seconds it may take, and the seconds for which a failure is remembered.
 SMALL_REQUEST = "Reply with the word OK."
 SMALL_TOKENS, SMALL_SECONDS, BELIEVED_SECONDS = 16, 120.0, 60.0
 
@@ -43,7 +43,7 @@ class Reachability:
             self._proven.add(name)
 
     def doubt(self, model: Model) -> None:
-        """Have the next `prove` send a small request, because a call to the provider failed."""
+        """Make the next `prove` send a small request, because a call to the provider failed."""
         self._proven.discard(str(model))
 
 
@@ -51,7 +51,8 @@ async def small_request(model: Model) -> str:
     """Send a small request to a model's provider.
 
     Returns:
-        Why the provider can't be used, or "" if it can. A server that rejects this request or is busy can be used.
+        The reason why the provider can't be used, or "" if it can. A server that rejects this request or is busy counts
+        as usable.
     """
     config = model.config.merge(GenerateConfig(max_tokens=SMALL_TOKENS))
     try:

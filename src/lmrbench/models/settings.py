@@ -18,15 +18,15 @@ from lmrbench.records import Part
 from lmrbench.tasks.model import Form, Inputs
 
 Setting = Literal["prompt", "agent"]
-# The conditions of lmrbench, or those of the LMR-BENCH paper.
+# The conditions under which tasks are solved: those of lmrbench, or those of the LMR-BENCH paper.
 Protocol = Literal["lmrbench", "paper"]
 PromptForm = Literal["lmrbench", "paper"]
 Session = Literal["task", "paper"]
 AgentSandbox = Literal["bubblewrap", "docker"]
 
-# About 100,000 tokens.
+# The default maximum length of a prompt, about 100,000 tokens.
 MOST_CHARACTERS = 400_000
-# The protocol of the LMR-BENCH paper (section 4.1, appendix D). Its agents also had a network.
+# The protocol of the LMR-BENCH paper (section 4.1, appendix D). Its agents also had network access.
 PAPER_PROTOCOL: Mapping[Setting, Mapping[str, Any]] = {
     "prompt": {"inputs": "full", "paper": "json", "prompt_form": "paper", "retrieve": 0, "repairs": 0},
     "agent": {"inputs": "full", "paper": "pdf-file", "session": "paper", "turns": 50, "cost_limit": 4.0},
@@ -49,7 +49,7 @@ def option(default: Any, description: str, least: float | None = None, **extra: 
 class Settings(Part):
     """The model or agent of a run, and the conditions under which it solves tasks.
 
-    Fields that apply to one setting only keep their defaults in the other.
+    A field that applies to only one setting keeps its default in the other.
 
     Attributes:
         prices: the model's prices in dollars per million tokens at the time of the run.
@@ -64,10 +64,12 @@ class Settings(Part):
     system: str = option("", "Name in tables and records [default: the model's name].")
     setting: Setting = option("prompt", "prompt: one message, one answer; agent: a workspace and tools.")
     protocol: Protocol = option(
-        "lmrbench", "paper: the conditions of the LMR-BENCH paper, which set several other options; see the docs."
+        "lmrbench",
+        "Conditions: lmrbench, or those of the LMR-BENCH paper (paper), which set several other options.",
     )
     inputs: Inputs = option(
-        "full", "What to show: the whole repository (full), the paper and the goal file, or only the paper."
+        "full",
+        "Code to show: the whole repository (full), the goal files (paper+file), or only signatures (paper).",
     )
     paper: Form = option(
         "summary",
@@ -82,7 +84,7 @@ class Settings(Part):
         "lmrbench", "Form of the prompt: that of lmrbench, or that of the LMR-BENCH paper.", only="prompt"
     )
     retrieve: int = option(
-        0, "Number of further files to show, chosen by BM25 against instruction and summary.", 0, only="prompt"
+        0, "Number of further files to show, ranked by BM25 against the instruction and the summary.", 0, only="prompt"
     )
     repairs: int = option(
         0, "Number of further attempts after an answer that can't be inserted into the repository.", 0, only="prompt"
@@ -100,7 +102,7 @@ class Settings(Part):
     )
     turns: int = option(50, "Maximum number of model calls per session.", 1, only="agent")
     session: Session = option(
-        "task", "What an agent solves in one session: a task, or all chosen tasks of a paper.", only="agent"
+        "task", "Work of one agent session: a single task, or all chosen tasks of a paper.", only="agent"
     )
     trace_progress: bool = option(
         False,
@@ -116,7 +118,7 @@ class Settings(Part):
         only="agent",
     )
     agent_image: str = option(
-        "", "With --agent-sandbox docker: the image that agents work in.", metavar="IMAGE", only="agent"
+        "", "Docker image that agents work in; needs --agent-sandbox docker.", metavar="IMAGE", only="agent"
     )
     temperature: float | None = option(None, "Sampling temperature [default: the provider's].", 0)
     max_tokens: int | None = option(None, "Maximum number of tokens per model call.", 1)
@@ -230,9 +232,11 @@ def checked(values: Mapping[str, Any], spelling: str = "--{name} {value}") -> Se
     if settings.session == "paper" and settings.trace_progress:
         raise UsageError(f"{spelt('trace_progress', True)}: can't be used with sessions of whole papers")
     if settings.session == "paper" and settings.inputs == "paper":
-        raise UsageError(f"{spelt('inputs', settings.inputs)}: a session of a whole paper needs its files")
+        raise UsageError(
+            f"{spelt('inputs', settings.inputs)}: a session of a whole paper needs the files of the repository"
+        )
     if settings.retrieve and settings.inputs != "full":
-        raise UsageError(f"{spelt('retrieve', settings.retrieve)}: {settings.inputs} shows no other files")
+        raise UsageError(f"{spelt('retrieve', settings.retrieve)}: the inputs {settings.inputs} show no further files")
     if settings.agent_command and settings.agent != Settings.model_fields["agent"].default:
         raise UsageError(f"{spelt('agent', settings.agent)}: can't be used together with an agent command")
     return settings

@@ -40,7 +40,7 @@ LOGS = "logs"
 
 
 def read_submissions(path: Path) -> list[Submission]:
-    """Read the submissions of a file or of a run folder.
+    """Read the submissions in a file or in a run folder.
 
     Args:
         path: A JSON Lines file of submissions, or a run folder.
@@ -94,12 +94,12 @@ class Run:
         folder: The run folder.
         facts: The conditions of the run, or None if the folder has no `run.json`.
         submissions: The submissions, in the order of the file.
-        grades: The last grade of each answer among those made under the conditions in `facts`. Samples that a machine
-            fault left unanswered have no grade.
+        grades: The last grade of each answer among those with the seeds and the sandbox in `facts`. Samples that a
+            provider or machine fault left without an answer have no grade.
         usages: One record per sample that a model was asked for.
-        unsigned: The number of grades without a signature of this installation.
+        unsigned: The number of grades that this installation did not sign.
         snapshots: The snapshots of agents that ran with `--trace-progress`.
-        published: The verdicts on the answers that others published.
+        published: The verdicts on the answers that others have published.
     """
 
     folder: Path
@@ -198,7 +198,7 @@ def read_judgements(folder: Path, submissions: Sequence[Submission]) -> list[Jud
 
 
 def changed_tasks(folder: Path, tasks: Iterable[Task]) -> tuple[str, ...]:
-    """Return the ids of tasks that changed, or left the suite, since they were graded in a run folder.
+    """Return the ids of tasks that changed or were removed from the suite after they were graded in a run folder.
 
     Args:
         folder: The run folder.
@@ -228,7 +228,7 @@ def append_grade(folder: Path, item: Grade) -> None:
 
 
 def earlier_seeds(folder: Path) -> tuple[int, ...]:
-    """Return the seeds that a run folder was graded under; () for a new folder."""
+    """Return the seeds that a run folder was graded with; () for a new folder."""
     facts = read_facts(folder)
     return facts.seeds if facts else ()
 
@@ -273,9 +273,9 @@ def run_facts(
     Args:
         suite: All tasks of the suite.
         tasks: The tasks of the run.
-        seeds: The seeds that cases are drawn under.
+        seeds: The seeds that cases are drawn with.
         sandbox: The name of the sandbox back end.
-        solving: The settings that a model was asked under, or None for submissions from elsewhere.
+        solving: The settings that a model was asked with, or None for submissions from elsewhere.
 
     Returns:
         The conditions, without the fields that only `lmrbench.runs.grading` knows.
@@ -294,7 +294,7 @@ def run_facts(
 
 
 def _environment(tasks: Iterable[Task]) -> dict[str, str]:
-    """Describe the harness, the machine and the installed packages, and name the lock of each other environment."""
+    """Describe the harness, the machine, the installed packages, and the locks of all other environments."""
     imports: dict[Path | None, set[str]] = {None: set()}
     for task in tasks:
         require_installed(task)
@@ -314,7 +314,7 @@ def source_in(folder: Path, file: Path) -> str:
 
 
 def other_answers(folder: Path, file: Path, submissions: Iterable[Submission], merge: bool) -> list[Answer]:
-    """Return the answers of a run folder that are not in a file which is about to be graded into it.
+    """Return the answers in a run folder that are missing from a file that will be graded into it.
 
     Args:
         folder: The run folder.
@@ -326,8 +326,8 @@ def other_answers(folder: Path, file: Path, submissions: Iterable[Submission], m
         The answers that are only in the folder.
 
     Raises:
-        RecordError: The folder holds such answers and `merge` is false, or it holds different code for an answer of
-            the file and that code came from another file.
+        RecordError: The folder holds such answers and `merge` is false, or it holds other code for an answer of the
+            file, and that code came from another file.
     """
     facts, given = read_facts(folder), {item.answer: item.code for item in submissions}
     held = {item.answer: item.code for item in read_lines(folder / SUBMISSIONS, Submission)}
@@ -348,6 +348,6 @@ def other_answers(folder: Path, file: Path, submissions: Iterable[Submission], m
 
 
 def write_submissions(folder: Path, submissions: Iterable[Submission]) -> None:
-    """Write submissions into a run folder. Each replaces an earlier submission of the same answer or is appended."""
+    """Write submissions into a run folder. A submission replaces an earlier one with the same key, or is appended."""
     kept = {item.answer: item for item in (*read_lines(folder / SUBMISSIONS, Submission), *submissions)}
     write_whole(folder / SUBMISSIONS, "".join(item.model_dump_json() + "\n" for item in kept.values()).encode())

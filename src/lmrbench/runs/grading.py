@@ -1,9 +1,9 @@
 """Grade submissions into a run folder, and resume a run that was killed.
 
-When the same submissions are graded into the same folder again, valid grades are reused and the others are made again,
-including grades with a wall-clock timeout. Only grades that this installation signed are reused; the others are moved
-to `grades.unverified.jsonl`. No submission and no grade is ever deleted. When an answer is timed later, its grade is
-appended again with the timing; the last grade of an answer counts.
+When the same submissions are graded into the same folder again, valid grades are reused. Grades with a wall-clock
+timeout are made again. Grades that this installation did not sign are moved to `grades.unverified.jsonl` and made
+again. No submission and no grade is ever deleted. When an answer is timed later, its grade is appended again with the
+timing; the last grade of an answer counts.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def grade_run(
         submissions: Submissions to tasks of the grader's suite.
         grader: A grader for the whole suite.
         source: The value of `RunFacts.source`; None keeps the folder's value.
-        observed: Called with the task and the seed after each observation of a reference.
+        observed: Called with the task and the seed each time a reference has been observed.
         set_aside: Called with the number of grades that this installation did not sign, if there are any.
 
     Yields:
@@ -68,7 +68,7 @@ def grade_run(
                 kind = "without reasons (--blind)" if before.blind else "with reasons"
                 raise RecordError(f"{folder}: holds grades {kind}; choose another folder with --out")
             if before.fail_fast != plan.fail_fast:
-                kind = "that end at the first failure (--fail-fast)" if before.fail_fast else "of all cases"
+                kind = "that stopped at the first failure (--fail-fast)" if before.fail_fast else "for all cases"
                 raise RecordError(f"{folder}: holds grades {kind}; choose another folder with --out")
         write_submissions(folder, submissions)
         named = {item.task for item in read_lines(folder / SUBMISSIONS, Submission)}
@@ -115,7 +115,7 @@ def grade_into(
 def take_over(folder: Path) -> tuple[dict[GradeTerms, bytes], int]:
     """Return the grades to reuse, and move unsigned or damaged ones to `grades.unverified.jsonl`.
 
-    Grades that may be due to a busy machine stay in the file but are not reused.
+    Grades with a timeout that may be due to a busy machine stay in the file but are not reused.
 
     Args:
         folder: The run folder.

@@ -22,7 +22,7 @@ from lmrbench.runs.folder import GRADES, JUDGEMENTS, LABELS, SUBMISSIONS, USAGE,
 from lmrbench.runs.records import Judgement, Label, RunFacts, Usage
 from lmrbench.tasks.submission import Answer, Submission
 
-# The bytes that end the head of a grade, start a verdict and start a match. JSON escapes these quotes inside strings.
+# The bytes after the head of a grade, before each verdict, and of a match. JSON escapes these quotes inside strings.
 _CASES, _CASE, _MATCH = b',"cases":', b'"verdict":"', b'"verdict":"match"'
 
 OfAnswer = TypeVar("OfAnswer", Submission, Judgement, Label)
@@ -43,7 +43,7 @@ class GradeHead(StoredRecord):
 
     @property
     def word(self) -> str:
-        """The grade in words."""
+        """The grade as a word, such as `correct`."""
         return grade_word(self.correct, self.robust)
 
 
@@ -132,7 +132,7 @@ class RunIndex:
         return read_record(unsigned(self._grades.at(entry.place)), Grade, str(self.folder / GRADES))
 
     def submission(self, answer: Answer) -> Submission | None:
-        """Read the submission of an answer; None if the folder does not hold it."""
+        """Read the submission of an answer, or return None if the folder does not contain it."""
         return next(_of(answer, self.folder / SUBMISSIONS, Submission), None)
 
     def judgements(self, answer: Answer) -> list[Judgement]:

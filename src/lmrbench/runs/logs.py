@@ -26,15 +26,15 @@ from lmrbench.text import printable
 if TYPE_CHECKING:
     from inspect_ai.log import EvalSample
 
-# The key of the ids of the tasks in the metadata of a sample with several tasks, and of their scores in its score.
+# For a sample with several tasks: the key of the task ids in its metadata, and of the scores of tasks in its score.
 TASKS = "tasks"
-# The source of the entry with the events that an agent's program left.
+# The source of the log entry with the events that an agent's program recorded.
 EVENTS = "lmrbench events"
 # Limits of one log: its size, its number of files, and their total size unpacked.
 MOST_PACKED, MOST_FILES, MOST_UNPACKED = 512 << 20, 20_000, 4 << 30
 # Limits of one file in a log: its size unpacked, and its approximate number of JSON values, which bounds memory.
 MOST_OF_A_FILE, MOST_VALUES = 64 << 20, 4_000_000
-# Bytes to decompress at once, since a few compressed bytes may expand to many thousands.
+# The number of bytes to decompress at once; it is small because compressed bytes may expand a thousandfold.
 _PIECE = 4096
 _HEADER, _STARTED, _SUMMARIES = "header.json", "_journal/start.json", "summaries.json"
 # The exceptions that zipfile, json and Inspect raise on damaged data.
@@ -97,7 +97,7 @@ def logged_samples(folder: Path, name: str) -> Iterator[EvalSample]:
 
 
 def tasks_of(sample: object, metadata: Mapping[str, Any]) -> list[str]:
-    """Return the ids of the tasks of a sample: several in a session about a paper, or else the sample's own id.
+    """Return the ids of a sample's tasks: those in the metadata of a session of several tasks, or else its own id.
 
     Args:
         sample: The id of the sample.
@@ -125,7 +125,7 @@ def answered_in(folder: Path, task: str, sample: int) -> str | None:
     Raises:
         RecordError: A log is damaged or too large.
     """
-    importlib.import_module("inspect_ai.log")  # Registers the compression of its logs with zipfile.
+    importlib.import_module("inspect_ai.log")  # Registers the compression of Inspect's logs.
     for name in reversed(log_files(folder)):
         if name.endswith(".eval"):
             with _one_line(folder / name), _opened(folder, name) as archive:
@@ -154,7 +154,7 @@ def _packed(archive: zipfile.ZipFile, names: tuple[str, ...]) -> io.BytesIO:
 
 
 def _unpacked(archive: zipfile.ZipFile, name: str) -> bytes:
-    """Read one file of a log, up to one byte more than the limit."""
+    """Read one file of a log, but at most one byte more than the limit allows."""
     pieces: list[bytes] = []
     left = MOST_OF_A_FILE + 1
     with archive.open(name) as file:

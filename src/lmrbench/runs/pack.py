@@ -1,4 +1,4 @@
-"""Packs: a run in one file that others can grade again, and safe reading of packs from untrusted sources.
+"""Write packs, which hold a run in one file that others can grade again, and read packs from untrusted sources safely.
 
 A pack is a zip file with `manifest.json`, `run.json`, `submissions.jsonl` and `grades.jsonl`, with `usage.jsonl` if a
 model was asked, and on request with transcripts (`logs/1.jsonl` and so on). It holds the answers and the claimed
@@ -102,7 +102,7 @@ def public_settings(solving: Mapping[str, JsonValue] | None) -> dict[str, JsonVa
     """Return the settings of a run that may be published.
 
     Args:
-        solving: The settings that a model was asked under, or None for submissions from elsewhere.
+        solving: The settings that a model was asked with, or None for submissions from elsewhere.
 
     Returns:
         The settings without paths, addresses and commands, and with long texts truncated. None if `solving` is None.
@@ -114,7 +114,7 @@ def public_settings(solving: Mapping[str, JsonValue] | None) -> dict[str, JsonVa
 
 
 def public_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
-    """Return the seeds, or () if they contain the installation's secret seed, which future gradings use again."""
+    """Return the seeds, or () if they contain the installation's secret seed, which is used for later runs, too."""
     return () if installation_seed() in seeds else tuple(seeds)
 
 
@@ -150,7 +150,7 @@ def write_pack(folder: Path, file: Path, with_logs: bool = False) -> Manifest:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, data in ((MANIFEST, manifest.model_dump_json(indent=2).encode() + b"\n"), *sorted(files.items())):
-            # ZipInfo's default date is constant, which keeps the bytes deterministic.
+            # ZipInfo's default date is a constant, so that equal runs give equal bytes.
             entry = zipfile.ZipInfo(name)
             entry.compress_type, entry.external_attr, entry.create_system = zipfile.ZIP_DEFLATED, 0o644 << 16, 3
             archive.writestr(entry, data)
@@ -182,7 +182,7 @@ def read_pack(file: Path) -> Pack:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             files, logs = _checked(archive, file)
     except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, ValueError) as error:
-        # What zipfile raises for damaged, encrypted and unsupported archives.
+        # zipfile raises these errors for damaged, encrypted and unsupported archives.
         raise RecordError(f"{file}: not a readable zip file: {error}") from error
     manifest = _checked_manifest(files, logs, file)
     facts = read_record(files[FACTS], RunFacts, f"{file}: {FACTS}")
@@ -269,7 +269,7 @@ def _lines(records: Iterable[StoredRecord]) -> bytes:
 
 
 def _checked(archive: zipfile.ZipFile, file: Path) -> tuple[dict[str, bytes], set[str]]:
-    """Read the files of an archive by name, except logs, after checking all names, their number and the sizes.
+    """Read the files of an archive except logs, after checking all names, the number of files and their sizes.
 
     Returns:
         The content of the files by name, and the names of the logs.

@@ -1,4 +1,4 @@
-"""Run folders by name: find them, name new ones, and choose the seeds and the source of a grading."""
+"""Find and name run folders, and choose the seeds and the source when a run folder is graded."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def run_name(text: str) -> str:
 def folders_of_models(models: Sequence[str], setting: str) -> dict[str, str]:
     """Name a run folder for each model.
 
-    The name of a model's provider is left out unless two models then have the same folder.
+    The name of a model's provider is left out unless two models would then have the same folder.
     """
     short = {model: run_name(f"{model.rpartition('/')[2]}-{setting}") for model in models}
     names = list(short.values())
@@ -90,12 +90,12 @@ def folder_of_model(model: str, models: Sequence[str], setting: str, system: str
 
 
 def seeds_of(folder: Path, seed: int | None, fresh: int | None) -> tuple[int, ...]:
-    """Return the seeds to grade a run folder under.
+    """Return the seeds to grade a run folder with.
 
     Args:
-        folder: The run folder. A killed run is resumed under the fresh seeds that it had drawn.
-        seed: A given seed.
-        fresh: The number of fresh seeds to draw. If this and `seed` are None, the installation's own seed is used.
+        folder: The run folder. If as many fresh seeds were drawn for it before, they are used again.
+        seed: The seed that the user chose, or None.
+        fresh: The number of fresh seeds to draw, or None. If `seed` is None, too, the installation's own seed is used.
     """
     if fresh is None:
         return (installation_seed() if seed is None else seed,)
@@ -106,7 +106,9 @@ def seeds_of(folder: Path, seed: int | None, fresh: int | None) -> tuple[int, ..
 def source_of(
     folder: Path, path: Path, submissions: Sequence[Submission], merge: bool
 ) -> tuple[str | None, list[Answer]]:
-    """Return the source that run.json names for submissions, and the folder's answers that the submissions lack.
+    """Return the source to record in run.json, and the answers in the folder that are not among the submissions.
+
+    The source is None if run.json keeps its source.
 
     Args:
         folder: The run folder to grade into.
@@ -129,5 +131,5 @@ def require_built_in(folder: Path) -> None:
     facts = read_facts(folder)
     if facts is not None and facts.source:
         raise UsageError(
-            f"{folder}: holds answers of {normpath(folder / facts.source)}; name another folder with --out"
+            f"{folder}: holds answers from {normpath(folder / facts.source)}; choose another folder with --out"
         )

@@ -14,7 +14,8 @@ from pydantic import Field, JsonValue, model_validator
 from lmrbench.records import Migration, StoredRecord
 from lmrbench.tasks.submission import Answer, SampleNumber, Text
 
-# How an answer ended. The last three are faults of a provider or machine: the sample gets no grade and is retried.
+# The ways in which an answer can end. The last three are faults of a provider or machine: the sample gets no grade and
+# is retried.
 AnswerStatus = Literal[
     "answered",
     "truncated",
@@ -29,9 +30,9 @@ AnswerStatus = Literal[
 ]
 UNANSWERED: tuple[AnswerStatus, ...] = ("provider_error", "agent_crash", "machine_error")
 
-# How a vote ended. The last one is a fault of the provider: the vote is retried.
+# The ways in which a vote can end. The last one is a fault of the provider: the vote is retried.
 VoteStatus = Literal["judged", "refused", "unparsable", "provider_error"]
-# Which of the two programs a judge reads first.
+# The program that a judge reads first.
 Order = Literal["reference first", "candidate first"]
 
 # Completely correct; correct logic with an incorrect implementation; incorrect logic.
@@ -40,7 +41,7 @@ CATEGORIES: tuple[Category, ...] = get_args(Category)
 # The two ends of the scale of categories.
 OPPOSITES = frozenset({"CC", "LI"})
 
-# What went wrong in an answer that is not completely correct.
+# The kinds of error in answers that are not completely correct.
 ErrorClass = Literal["paper parsing", "problem context", "code robustness", "cross-file retrieval", "policy"]
 # The definition of each error class, as judges and annotators read it.
 ERROR_CLASSES: Mapping[ErrorClass, str] = {
@@ -60,7 +61,7 @@ class Usage(StoredRecord):
         task: The id of the task.
         sample: The number of the sample, from 0.
         status: How the answer ended.
-        detail: The reason, if the status alone does not say it.
+        detail: The reason, if the status alone does not tell it.
         calls: The number of model calls.
         input_tokens: Tokens that the model read.
         output_tokens: Tokens that the model wrote.
@@ -68,7 +69,7 @@ class Usage(StoredRecord):
         seconds: Working time of the model and its tools, without retries, queueing and grading.
         limit: The limit that ended the answer; "" if none did.
         cut: The parts of the prompt that were cut.
-        runs: The number of runs of the experiment that `replay.py` counted; None in a task without it.
+        runs: The number of runs of the experiment that `replay.py` counted; None if the task has no `replay.py`.
     """
 
     system: str
@@ -92,12 +93,12 @@ class Usage(StoredRecord):
 
 
 def _correct(state: dict[str, Any]) -> dict[str, Any]:
-    """Call a state of a workspace correct if it passed."""
+    """Rename the key `passed` of earlier schemas to `correct`."""
     return {"correct" if key == "passed" else key: value for key, value in state.items()}
 
 
 class Snapshot(StoredRecord):
-    """The grade of an agent's workspace after a turn, and the cost until then.
+    """The grade of an agent's workspace after a turn, and the cost so far.
 
     There is a snapshot for each turn that changed a goal file, and one for the end.
 
@@ -113,7 +114,7 @@ class Snapshot(StoredRecord):
         dollars: Cost so far, as in `Usage`.
         matched: The number of cases that match.
         cases: The number of cases.
-        correct: Whether the workspace is correct under the seeds of the answer's own grade.
+        correct: Whether the workspace is correct with the seeds of the answer's own grade.
     """
 
     migrations: ClassVar[Mapping[int, Migration]] = {3: _correct}
@@ -157,11 +158,11 @@ class RunFacts(StoredRecord):
         lmrbench: The version of lmrbench.
         suite_digest: The digest of the suite.
         tasks: The ids of the tasks.
-        seeds: The seeds that cases were drawn under.
+        seeds: The seeds that cases were drawn with.
         sandbox: The name of the sandbox back end.
         environment: The harness, the machine and the versions of installed packages.
         suite: The name and version of the suite; "" for a suite without a name.
-        solving: The settings that a model was asked under (`lmrbench.models.settings`), or None for submissions from
+        solving: The settings that a model was asked with (`lmrbench.models.settings`), or None for submissions from
             elsewhere.
         fresh_seeds: Whether the seeds were drawn for this run alone.
         blind: Whether the grades omit reasons.
@@ -187,7 +188,7 @@ class RunFacts(StoredRecord):
 
 
 class VoteKey(NamedTuple):
-    """The identity of a vote. Submissions with the same text share votes with equal keys."""
+    """The identity of a vote. Submissions with the same text share the votes that have equal keys."""
 
     judge: str
     vote: int
@@ -203,8 +204,8 @@ class Judgement(StoredRecord):
         sample: The sample of the submission.
         judge: The name of the judge.
         vote: The number of the vote among the repeated votes of the judge, from 0.
-        order: Which of the two programs the judge read first.
-        prompt_version: The version of the judge's prompt; 0 if it was not asked by lmrbench.
+        order: The program that the judge read first.
+        prompt_version: The version of the judge's prompt; 0 if lmrbench did not request the vote.
         evidence: Whether the judge saw the verdicts on cases.
         comments_stripped: Whether comments were removed from the submission.
         digest: The digest of the judged text and of the version of the prompt.
@@ -213,8 +214,8 @@ class Judgement(StoredRecord):
         error_class: The error class, if the judge named one.
         logic: The judge's remarks on the logic.
         implementation: The judge's remarks on the implementation.
-        rationale: The judge's remarks under the protocol of the LMR-BENCH paper, on both.
-        detail: Why there is no category.
+        rationale: The judge's remarks on both, which the protocol of the LMR-BENCH paper does not separate.
+        detail: The reason why there is no category.
         attempts: The number of requests; 0 if the vote was copied from another submission with the same text.
         input_tokens: Tokens that the judge read.
         output_tokens: Tokens that the judge wrote.
@@ -290,7 +291,7 @@ class Label(StoredRecord):
 
 
 class PublishedVerdict(StoredRecord):
-    """The verdict of a unit test on an answer, as others published it. It is no grade: lmrbench did not make it.
+    """The verdict of a unit test on an answer, as others published it. It is not a grade, as lmrbench did not make it.
 
     Attributes:
         system: The system of the answer.

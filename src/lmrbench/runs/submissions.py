@@ -1,4 +1,4 @@
-"""Files of submissions: read an answer that came back from a solver, and keep one line for each answer."""
+"""Read the answers that solvers return, and store them in files with one line for each answer."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from lmrbench.text import counted
 
 
 class Collected(NamedTuple):
-    """An answer that came back from a solver.
+    """An answer that a solver returned.
 
     Attributes:
         submission: The answer.
         warnings: Warnings about the answer.
-        untouched: Whether the masked functions are as they were exported.
+        untouched: Whether the masked functions are unchanged since they were exported.
     """
 
     submission: Submission
@@ -97,7 +97,7 @@ def exported_workspaces(folder: Path) -> list[Path]:
 
 
 def put(file: Path, submissions: Sequence[Submission]) -> set[Answer]:
-    """Write submissions to a file, and return the answers of which an earlier submission was replaced."""
+    """Write submissions to a file, and return the answers whose earlier submissions were replaced."""
     kept = {item.answer: item for item in (line.submission() for line in read_lines(file, ForeignSubmission))}
     replaced = {item.answer for item in submissions if item.answer in kept}
     if replaced:

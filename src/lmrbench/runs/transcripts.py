@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _SECRET_NAME = re.compile("key|token|secret|password|credential", re.I)
 _SECRET = re.compile(r"\b(?:sk|pk|ghp|gho|hf|xai|gsk|AKIA|AIza|Bearer)[-_ ]?[A-Za-z0-9_-]{16,}")
 _HOME = re.compile(r"(/home/|/Users/|\\Users\\)[^/\\\s\"':]+")
-# Shorter values of environment variables may be ordinary words.
+# Shorter values of environment variables are kept in transcripts, because they may be ordinary words.
 _SHORTEST_SECRET = 8
 
 
@@ -32,7 +32,7 @@ def transcripts(folder: Path) -> Iterator[str]:
         folder: The run folder.
 
     Yields:
-        JSON lines for each log, with one line per sample.
+        The JSON lines of each log, with one line per sample.
 
     Raises:
         RecordError: A log is damaged or too large.
@@ -63,7 +63,7 @@ def _transcript(sample: EvalSample, clean: Callable[[str], str]) -> dict[str, An
 
 
 def _cleaner(folder: Path) -> Callable[[str], str]:
-    """Make a function that replaces local folders, values of environment variables named like secrets, and keys."""
+    """Return a function that replaces local folders, values of environment variables named like secrets, and keys."""
     places = {str(folder.resolve()), os.getcwd(), str(Path.home())}
     secrets = {value for name, value in os.environ.items() if _SECRET_NAME.search(name)}
     private = [item for item in places if len(item) > 1] + [item for item in secrets if len(item) >= _SHORTEST_SECRET]

@@ -36,7 +36,7 @@ VERIFICATION = "verification.json"
 
 
 def _without_edge_cases(result: dict[str, Any]) -> dict[str, Any]:
-    """Call answers correct and robust if they passed: up to schema 3 no case was an edge case."""
+    """Count answers that passed as correct and robust, because schema 3 and earlier had no edge cases."""
     names = {"passed": ("correct", "robust"), "claimed_passed": ("claimed_correct", "claimed_robust")}
     return {new: value for key, value in result.items() for new in names.get(key, (key,))}
 
@@ -47,18 +47,18 @@ class Verification(StoredRecord):
     Attributes:
         pack: The SHA-256 of the pack.
         lmrbench: The version of lmrbench that verified the pack.
-        suite: The suite that the answers were graded with here.
+        suite: The suite that was used for the verification.
         suite_digest: The digest of that suite.
-        sandbox: The sandbox back end that was used here.
-        seeds: The seeds that were used here.
+        sandbox: The sandbox back end that was used for the verification.
+        seeds: The seeds that were used for the verification.
         fresh_seeds: Whether the seeds were drawn for this verification, so the submitter could not know them.
         claimed_lmrbench: The version of lmrbench that made the pack's verdicts.
-        claimed_suite_digest: The digest of the suite that made the pack's verdicts.
+        claimed_suite_digest: The digest of the suite that the pack's verdicts were made with.
         answers: The number of answers.
         claimed_correct: The number of answers that are correct according to the pack.
         claimed_robust: The number of answers that are robust according to the pack.
-        correct: The number of answers that are correct here.
-        robust: The number of answers that are robust here.
+        correct: The number of answers that are correct according to the verification.
+        robust: The number of answers that are robust according to the verification.
         differ: The number of answers whose claimed and verified verdicts differ.
     """
 
@@ -89,7 +89,7 @@ class VerifiedClaim(NamedTuple):
 
     @property
     def differs(self) -> bool:
-        """Whether the verified verdict is another than the claimed one."""
+        """Whether the verified verdict differs from the claimed one."""
         return (self.found.correct, self.found.robust) != (self.claimed.correct, self.claimed.robust)
 
 
@@ -115,7 +115,9 @@ def seeds_to_verify(folder: Path, seed: int | None) -> tuple[int, ...]:
 
 
 def begin(pack: Pack, folder: Path) -> None:
-    """Write the run of a pack into a new folder that can be graded. A folder of the same pack is resumed.
+    """Write the run of a pack into a new folder that can be graded.
+
+    If the folder holds an unfinished verification of the same pack, nothing is written.
 
     Args:
         pack: The pack to verify.

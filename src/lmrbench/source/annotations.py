@@ -14,9 +14,9 @@ from lmrbench.source.syntax import FunctionNode, ParsedSource, TextEdit, lines_o
 
 
 def with_quoted_annotations(mask: ParsedSource, candidate: ParsedSource) -> ParsedSource:
-    """Quote the annotations of a candidate if it has the import and the mask does not.
+    """Quote the annotations of a candidate if it has the import and the masked file does not.
 
-    Lines keep their numbers.
+    The number of lines does not change.
 
     Raises:
         SyntaxError: Python cannot parse the result.
@@ -36,7 +36,7 @@ def _annotations(tree: ast.Module) -> Iterator[ast.expr]:
     for node in ast.walk(tree):
         found = node.returns if isinstance(node, FunctionNode) else getattr(node, "annotation", None)
         match found:
-            # Strings are quoted already, and `*args: *Ts` cannot be.
+            # Strings are quoted already, and `*Ts` in `*args: *Ts` cannot be quoted.
             case None | ast.Constant(value=str()) | ast.Starred():
                 pass
             case ast.expr():

@@ -1,4 +1,4 @@
-"""Remove what chats, terminals and web pages add to the text of a program.
+"""Remove artefacts of chats, terminals and web pages from the text of a program.
 
 Every function except `unwrapped` keeps the number of lines, so that line numbers refer to the submitted text.
 """
@@ -57,11 +57,14 @@ def cleaned(text: str) -> str:
 
 
 def without_reasoning(text: str, code: Sequence[tuple[int, int]]) -> str:
-    """Empty the lines of a model's reasoning: up to the last end tag, and from a start tag that has no end tag.
+    """Replace the lines of a model's reasoning with empty lines.
+
+    Reasoning is everything up to the last end tag, and everything after a start tag that has no end tag.
 
     Args:
         text: The text, as `cleaned` returns it.
-        code: Spans (start, end) of the text that are certainly code. A tag in them is part of a string.
+        code: Spans (start, end) of the text that are certainly code. Tags in these spans are ignored,
+            because they are parts of strings.
     """
 
     def is_tag(match: re.Match[str]) -> bool:
@@ -100,7 +103,7 @@ def unwrapped(text: str) -> str | None:
 
 
 def without_html(text: str) -> str:
-    """Replace HTML entities by their characters, and remove HTML tags at the start and end of lines."""
+    """Replace HTML entities with their characters, and remove HTML tags at the start and end of lines."""
     lines = "\n".join(_TAG.sub("", line) for line in text.split("\n"))
     # Text that was escaped twice has entities such as `&amp;lt;`.
     for _ in range(2):
@@ -109,14 +112,14 @@ def without_html(text: str) -> str:
 
 
 def without_quotation(lines: Sequence[str]) -> list[str]:
-    """Remove the marks of Markdown block quotes."""
+    """Remove the `>` marks of Markdown block quotes."""
     return [_QUOTATION.sub("", line) for line in lines]
 
 
 def without_prompts(lines: Sequence[str]) -> list[str]:
     """Return the input of an interactive Python session, with empty lines in place of output.
 
-    Lines without any prompt are returned unchanged.
+    If no line has a prompt, the lines are returned unchanged.
     """
     if not any(line.lstrip().startswith(">>> ") for line in lines):
         return list(lines)

@@ -1,7 +1,7 @@
 """Report the edits of a candidate that were not transplanted, one line each.
 
-A scope in which the candidate repeats none of the mask's other definitions is a fragment, and nothing is reported as
-missing from it.
+If the candidate's scope contains none of the masked file's definitions other than targets, it is taken for a fragment,
+and its missing definitions are not reported.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def differences(
 
     Args:
         new: The candidate's file.
-        scopes: The scopes that mask and candidate share.
+        scopes: The scopes that are in both the masked file and the candidate.
         pairs: The targets in both files.
         wanted: The names that the transplanted code needs, by scope.
         taken: The entries that were transplanted, by scope.
@@ -47,7 +47,7 @@ def differences(
 
 
 def shortened(lines: Sequence[str], most: int) -> tuple[str, ...]:
-    """Return at most `most` lines, and a further one that counts the rest."""
+    """Return at most `most` lines; if there are more, a further line gives the number of the rest."""
     rest = len(lines) - most
     return (*lines[:most], f"and {rest} more") if rest > 0 else tuple(lines)
 
@@ -62,7 +62,7 @@ def _left_out(new: ParsedSource, scope: Scope, wanted: set[str], taken: Collecti
             yield f"{where}: `{_code(new, entry.origin)}` is outside the targets; left out"
         elif theirs and fresh & wanted:
             names = _names(scope, fresh & wanted)
-            yield f"{where}: {names} is needed, but defined together with {_names(scope, theirs)}; left out"
+            yield f"{where}: {names} is needed, but its statement also defines {_names(scope, theirs)}; left out"
         elif theirs:
             yield f"{where}: {_names(scope, theirs)} differs from the repository's, which is kept"
         else:
@@ -100,7 +100,7 @@ def _head(node: DefinitionNode) -> str:
 
 
 def _changed_holders(scope: Scope, pairs: Sequence[TargetPair]) -> Iterator[str]:
-    """Report branches and functions around a target that differ from the mask's."""
+    """Report branches and functions around a target that differ from those in the masked file."""
     ours = {_around(holder, [pair.mask.node for pair in pairs]) for holder in scope.mask.holders}
     targets = [pair.candidate.node for pair in pairs]
     branches = [node for node in scope.candidate.holders if node not in targets and not isinstance(node, ast.ClassDef)]

@@ -1,7 +1,7 @@
 """Extract a submission from the file that it was transplanted into.
 
 `excerpt` compares that file with the masked one and returns the targets and everything else that the transplant added.
-`bare` removes what a program does not run: comments, docstrings and other constants used as statements.
+`bare` removes everything without effect on the program: comments, docstrings and other constants used as statements.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def excerpt(masked: str, answered: str, qualnames: Sequence[str]) -> str:
 
 
 def bare(text: str) -> str:
-    """Remove comments, docstrings and other constants used as statements; the program computes the same.
+    """Remove comments, docstrings and other constants used as statements. The program still computes the same.
 
     Raises:
         SyntaxError: The text is not Python.
@@ -67,7 +67,7 @@ def _classes_around(pair: TargetPair) -> tuple[str, ...]:
 
 
 def _idle(source: ParsedSource) -> Iterator[TextEdit]:
-    """Yield an edit for each constant used as a statement; `pass` replaces it if its block would be empty."""
+    """Yield an edit for each constant used as a statement: remove it, or write `pass` if the block would be empty."""
     for node in ast.walk(source.tree):
         for field in ("body", "orelse", "finalbody"):
             block = getattr(node, field, None)
@@ -89,7 +89,7 @@ def _is_idle(statement: ast.stmt) -> bool:
 
 
 def _whole_line(source: ParsedSource, edit: TextEdit) -> TextEdit:
-    """Extend an edit to whole lines if nothing else is on them; otherwise keep the line valid Python."""
+    """Extend an edit to whole lines if nothing else is on these lines; otherwise keep the lines valid Python."""
     start, end, replacement = edit
     before = source.text[source.line_start(start) : start]
     after = source.text[end : source.line_end(source.line(end))]

@@ -1,4 +1,4 @@
-"""Mutation operators that change one expression: the usual ones, and those of numerical code.
+"""Mutation operators that change one expression: the usual operators, and operators for numerical code.
 
 An operator gets a node of a target's body and yields its replacements.
 """
@@ -23,14 +23,14 @@ _EXCHANGED = (
     ("triu", "tril"), ("sin", "cos"), ("append", "extend"), ("cumsum", "cumprod"), ("train", "eval"),
 )  # fmt: skip
 _EXCHANGES = {old: new for pair in _EXCHANGED for old, new in (pair, pair[::-1])}
-# Calls of a method that may be forgotten: x.m(...) becomes x.
+# Methods whose call may be forgotten: x.m(...) becomes x.
 _FORGOTTEN = frozenset({
     "detach", "clone", "to", "type_as", "float", "double", "long", "bool", "log", "exp", "sqrt", "square", "pow", "abs",
     "softmax", "log_softmax", "sigmoid", "relu", "norm", "clamp", "clamp_min", "clamp_max", "nan_to_num", "round",
     "masked_fill", "masked_scatter", "transpose", "squeeze", "flip", "sort", "mean", "sum", "cumsum",
     "strip", "lower", "upper", "split", "sorted", "reversed",
 })  # fmt: skip
-# Calls of a function that may be forgotten: f(x, ...) becomes x.
+# Functions whose call may be forgotten: f(x, ...) becomes x.
 _FORGOTTEN_FUNCTIONS = _FORGOTTEN | frozenset({"relu", "normalize", "logsigmoid", "softplus", "dropout", "int", "set"})
 
 _ARITHMETIC: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
@@ -47,7 +47,7 @@ _MOST_SIMILAR = 2
 _SYMMETRIC = frozenset({"transpose", "max", "min", "maximum", "minimum", "logaddexp", "allclose", "isclose", "zip"})
 _NO_GRADIENT = ("no_grad", "inference_mode")
 AXES = frozenset({"dim", "axis"})
-# Keywords that change no result here: they guard against misuse, or name the only device.
+# Keywords that change no result in grading: they guard against misuse, or name the only device.
 GUARDS = frozenset({"strict", "device"})
 
 
@@ -74,19 +74,19 @@ class Names:
         self._all = list(dict.fromkeys([*self.parameters, *self.stored]))
 
     def like(self, name: str) -> list[str]:
-        """Return the most similar names if this is a parameter or variable, or else none."""
+        """Return the most similar parameters and variables; [] if the name is neither a parameter nor a variable."""
         if name not in self._all:
             return []
         return difflib.get_close_matches(name, [other for other in self._all if other != name], _MOST_SIMILAR, 0.6)
 
     def bound_twice(self, name: str) -> bool:
-        """Whether the name still has a value after one of its assignments is removed."""
+        """Return whether the name still has a value after one of its assignments is removed."""
         return name in self.parameters or self.stored.count(name) > 1
 
 
 @dataclass(frozen=True)
 class Operator:
-    """A kind of mistake.
+    """A mutation operator, which makes one kind of mistake in nodes of one type.
 
     Attributes:
         name: The name, which is part of the ids of its mutants.
@@ -102,11 +102,11 @@ class Operator:
 
 
 def nodes_of(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield nodes depth first, without annotations, guards and literal parts of f-strings, which compute nothing."""
+    """Yield the nodes that operators may change, depth first: all but annotations, guards and parts of f-strings."""
     if isinstance(node, ast.keyword) and node.arg in GUARDS:
         return
     if isinstance(node, ast.keyword) and node.arg in AXES and isinstance(node.value, ast.UnaryOp):
-        # Only the number is changed. Without its sign, the last axis is often the same one counted from the front.
+        # The sign is kept: dim=1 is often the same axis as dim=-1, so without the sign nothing would change.
         yield from nodes_of(node.value.operand)
         return
     yield node
@@ -119,7 +119,7 @@ def nodes_of(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def changed(node: Any, **fields: Any) -> Any:
-    """Return a copy of a node with other fields."""
+    """Return a copy of a node with the given fields replaced."""
     result = copy.copy(node)
     for name, value in fields.items():
         setattr(result, name, value)
@@ -251,7 +251,7 @@ def _unfiltered(node: ast.comprehension, names: Names) -> Iterator[ast.AST]:
 
 def _removed_statement(node: ast.stmt, names: Names) -> Iterator[ast.AST]:
     stored = [item.id for item in ast.walk(node) if isinstance(item, ast.Name) and isinstance(item.ctx, ast.Store)]
-    # Without its only assignment a name raises an error wherever it is used, which every check notices.
+    # If the only assignment of a name is removed, every use of the name raises an error, which any check notices.
     if all(names.bound_twice(name) for name in stored):
         yield ast.Pass()
 
@@ -279,22 +279,22 @@ def _left_after_one_turn(node: Any, names: Names) -> Iterator[ast.AST]:
 
 _STATEMENTS = ast.Assign | ast.AugAssign | ast.AnnAssign | ast.Expr | ast.Raise
 EXPRESSIONS: tuple[Operator, ...] = (
-    Operator("arithmetic", ast.BinOp, _arithmetic, "a plus for a minus, a factor for a divisor"),
+    Operator("arithmetic", ast.BinOp, _arithmetic, "plus and minus, or multiplication and division, are confused"),
     Operator("dropped term", ast.BinOp, _dropped_term, "a term of the formula is forgotten"),
-    Operator("in place", ast.BinOp, _in_place, "an argument is changed while computing"),
-    Operator("arithmetic", ast.AugAssign, _arithmetic, "a plus for a minus, a factor for a divisor"),
+    Operator("in place", ast.BinOp, _in_place, "an argument is modified in place"),
+    Operator("arithmetic", ast.AugAssign, _arithmetic, "plus and minus, or multiplication and division, are confused"),
     Operator("sign", ast.UnaryOp, _sign, "a minus is forgotten"),
-    Operator("comparison", ast.Compare, _comparison, "a bound counts or doesn't, a test is inverted"),
-    Operator("boolean", ast.BoolOp, _boolean, "and for or"),
-    Operator("value", ast.Constant, _value, "another constant"),
-    Operator("exchanged call", ast.Call, _exchanged_call, "a mean for a sum, a maximum for a minimum"),
-    Operator("forgotten call", ast.Call, _forgotten_call, "a stop-gradient, a logarithm, a norm is forgotten"),
-    Operator("swapped arguments", ast.Call, _swapped_arguments, "arguments in another order"),
+    Operator("comparison", ast.Compare, _comparison, "a bound is wrongly included or excluded, or a test is inverted"),
+    Operator("boolean", ast.BoolOp, _boolean, "`and` and `or` are confused, or an operand is forgotten"),
+    Operator("value", ast.Constant, _value, "a constant has a wrong value"),
+    Operator("exchanged call", ast.Call, _exchanged_call, "similar functions are confused, such as mean and sum"),
+    Operator("forgotten call", ast.Call, _forgotten_call, "a stop-gradient, logarithm or norm is forgotten"),
+    Operator("swapped arguments", ast.Call, _swapped_arguments, "arguments are in the wrong order"),
     Operator("dropped keyword", ast.Call, _dropped_keyword, "a keyword is left at its default"),
     Operator("swapped variable", ast.Name, _swapped_variable, "a similar name is used"),
-    Operator("slice bound", ast.Slice, _slice_bound, "a shift by one is forgotten"),
+    Operator("slice bound", ast.Slice, _slice_bound, "a bound of a slice is forgotten"),
     Operator("branch", ast.IfExp, _branch, "one branch of a conditional expression is always taken"),
-    Operator("swapped items", ast.Tuple | ast.List, _swapped_items, "results in another order"),
+    Operator("swapped items", ast.Tuple | ast.List, _swapped_items, "items are in the wrong order"),
     Operator("transposition", ast.Attribute, _transposition, "a transposition is forgotten"),
     Operator("unfiltered", ast.comprehension, _unfiltered, "a filter is forgotten"),
     Operator("removed statement", _STATEMENTS, _removed_statement, "a statement is forgotten"),

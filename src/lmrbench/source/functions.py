@@ -1,8 +1,8 @@
 """Find functions in a Python file by qualified name, and mask their bodies.
 
 Names are those of pytest: `function`, `Class.method`, `Outer.Inner.method`, `outer.inner`. `@overload` stubs, property
-setters and property deleters are ignored in favor of the definition that they belong to. A name with two real
-definitions is an error.
+setters and property deleters are ignored in favor of the definition that they belong to. A name with two definitions
+of any other kind is an error.
 
 `mask` replaces a body with its docstring and `raise NotImplementedError` and changes no other byte. A body extends to
 the last comment that is indented deeper than its `def`, because comments can reveal the answer.
@@ -36,7 +36,7 @@ class Function:
         node: The definition in the syntax tree.
         parents: The definitions that enclose it, outermost first.
         siblings: The list of statements that contains it.
-        start: The offset of its first decorator, or of the header.
+        start: The offset of its first decorator, or of the header if it has no decorator.
         header: The offset of `def` or `async`.
         body: The offset at which the part that `mask` replaces begins.
         end: The offset at which that part ends, before its newline.
@@ -55,7 +55,7 @@ class Function:
 
 
 def find(data: bytes, qualname: str) -> Function:
-    """Find the function of a qualified name in the bytes of a file.
+    """Find the function with a qualified name in the bytes of a file.
 
     Raises:
         TaskError: The file cannot be parsed, or does not define exactly one function of that name.
@@ -69,19 +69,19 @@ def find(data: bytes, qualname: str) -> Function:
 
 @lru_cache(maxsize=128)
 def _parsed(data: bytes) -> ParsedSource:
-    # The tasks of a paper share files.
+    # Results are cached, because the tasks of a paper share files.
     return ParsedSource.parse(decode(data)[0])
 
 
 def mask(data: bytes, qualnames: Iterable[str]) -> bytes:
-    """Replace the bodies of functions in a file.
+    """Mask functions in a file: replace each body with its docstring and `raise NotImplementedError`.
 
     Args:
         data: The file.
         qualnames: The qualified names of the functions.
 
     Raises:
-        TaskError: A function is missing or ambiguous, or lies in another one of them. The message names it.
+        TaskError: A function is missing or ambiguous, or is inside another of these functions. The message names it.
     """
     try:
         _, encoding = decode(data)
@@ -97,7 +97,7 @@ def mask(data: bytes, qualnames: Iterable[str]) -> bytes:
 
 
 def definitions_named(tree: ast.Module, qualname: str) -> list[Definition]:
-    """Return the real definitions of a qualified name in the order of the text.
+    """Return the definitions of a qualified name in the order of the text, except overload stubs and accessors.
 
     There are several definitions if other branches or later lines define the name again.
     """
@@ -110,7 +110,7 @@ def definitions_named(tree: ast.Module, qualname: str) -> list[Definition]:
 
 
 def functions_named(source: ParsedSource, qualname: str) -> tuple[Function, ...]:
-    """Return the real definitions of a qualified name with their offsets."""
+    """Return the definitions that `definitions_named` finds, with their offsets."""
     return tuple(measured(source, qualname, *entry) for entry in definitions_named(source.tree, qualname))
 
 
@@ -127,7 +127,7 @@ def _only(source: ParsedSource, qualname: str) -> Function:
         return found[0]
     if found:
         lines = ", ".join(str(function.node.lineno) for function in found)
-        raise TaskError(f"{qualname}: defined more than once (lines {lines}); a target has one definition")
+        raise TaskError(f"{qualname}: defined more than once (lines {lines}); a target must have one definition")
     for name, node, _, _ in _definitions(source.tree.body):
         if name == qualname:
             kind = {ast.ClassDef: "a class", ast.Assign: "a lambda", ast.AnnAssign: "a lambda"}.get(type(node))
@@ -139,8 +139,8 @@ def _only(source: ParsedSource, qualname: str) -> Function:
 def _definitions(
     body: list[ast.stmt],
 ) -> Iterator[tuple[str, ast.stmt, tuple[DefinitionNode, ...], list[ast.stmt]]]:
-    """Yield qualified name, node, parents and siblings of every function, class and named lambda below a body."""
-    # This is a loop because a chain of `elif` nests as deep as it has branches.
+    """Yield the qualified name, node, parents and siblings of each function, class and named lambda in a body."""
+    # This is a loop rather than a recursion, because a chain of `elif` is nested as deep as it has branches.
     pending: list[tuple[ast.stmt, tuple[DefinitionNode, ...], list[ast.stmt]]]
     pending = [(node, (), body) for node in reversed(body)]
     while pending:
@@ -169,9 +169,9 @@ def _branches(node: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 
 def is_stub(node: DefinitionNode) -> bool:
-    """Return whether a definition has no code but a docstring, `...`, `pass` or `raise NotImplementedError`.
+    """Return whether a definition contains only a docstring, `...`, `pass` or `raise NotImplementedError`.
 
-    A class is a stub if everything in it is.
+    A class is a stub if its methods and inner classes are stubs and it has no other code.
     """
     return all(_is_idle(part) or (isinstance(part, DefinitionNode) and is_stub(part)) for part in node.body)
 

@@ -1,11 +1,11 @@
 """Find the fenced code blocks of Markdown as language models write it.
 
-By CommonMark, a block ends at a line that holds only a fence; a fence with an info string does not close a block. There
+In CommonMark, a block ends at a line that holds only a fence; a fence with an info string does not close a block. There
 are two exceptions for blocks of Python:
 
-- A block continues past a closing fence if its code is incomplete there, as for a fence inside a docstring.
-- If no closing fence completes the code, the block ends earlier: at a fence at the end of a line of code, or at the
-  opening fence of the next block.
+- A block continues past a closing fence if its code is incomplete there, for example inside a docstring.
+- If the code is incomplete at every closing fence, the block ends earlier: at a fence at the end of a line of code, or
+  at the opening fence of the next block.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from lmrbench.source.passages import flush
 
-# Limits on the characters that are parsed in search of the ends of blocks: a multiple of the text, and a total.
+# Limits on the number of characters that are parsed to find the ends of blocks: relative to the text, and in total.
 MOST_LOOKS, MOST_CHARACTERS = 20, 5_000_000
 
 _OPENING = re.compile(
@@ -44,7 +44,7 @@ class Block:
     """A fenced block.
 
     Attributes:
-        start: The index of the first line of its content; that of the fence if code follows on the same line.
+        start: The index of the first line of its content: that of the fence if code follows the fence on the same line.
         end: The index of the line after the block and its closing fence.
         language: The language in lower case; "" if the fence names none.
         closed: Whether a fence closes the block.
@@ -96,7 +96,7 @@ def fenced_blocks(lines: Sequence[str]) -> list[tuple[int, Block]]:
 
 
 class _Search:
-    """The search for blocks in one text; `looks` limits the characters that are parsed at uncertain ends."""
+    """The search for blocks in one text; `looks` limits the number of characters that are parsed to find ends."""
 
     def __init__(self, lines: Sequence[str], looks: int) -> None:
         self._lines, self._looks = lines, looks
@@ -154,7 +154,7 @@ class _Search:
         return Block(start, chosen.behind, name, True, _cut(content, chosen))
 
     def _is_whole(self, name: str, content: list[str], end: _End) -> bool:
-        """Return whether a block of Python that ends there is complete code."""
+        """Return whether the content up to a possible end is complete Python code."""
         if self._looks <= 0 or (name and name not in PYTHON):
             return False
         found = _cut(content, end)

@@ -59,7 +59,7 @@ def _cut(left: Sequence[str], right: Sequence[str]) -> Iterator[Opcode]:
 
 
 def _anchors(left: Sequence[str], right: Sequence[str], top: int, bottom: int) -> list[tuple[int, int]]:
-    """Return the longest increasing sequence of positions of lines that are unique in both texts.
+    """Return the longest sequence of lines that are unique in both texts and in the same order, as pairs of positions.
 
     Only lines between the common top and the common bottom count.
     """

@@ -1,8 +1,8 @@
 """Determine which names a piece of Python binds, uses and modifies.
 
-Scopes are those of the language: a name that a function binds is local to it, a comprehension keeps its variables, and
-names in a class body may refer to the enclosing scope. If the result depends on what happens at run time (names in
-class bodies, annotations), `used` returns too many names rather than too few.
+Scopes are those of the language: a name that a function binds is local to it, the variables of a comprehension are
+local to it, and names in a class body may refer to the enclosing scope. If the result depends on run-time behaviour
+(names in class bodies, annotations), `used` returns too many names rather than too few.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def used(*nodes: ast.AST, deferred: bool = True) -> set[str]:
 
 
 def _in_quoted_annotations(node: ast.ClassDef) -> set[str]:
-    """Return the names in quoted annotations of fields, which dataclasses and similar decorators evaluate."""
+    """Return the names in quoted annotations of fields; dataclasses and similar decorators evaluate these."""
     names: set[str] = set()
     for part in node.body:
         match part:
@@ -103,7 +103,7 @@ def attributes(node: ast.AST, roots: Iterable[str]) -> set[str]:
 
 
 def _same_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """Yield nodes and their descendants in the same scope; the head of an inner scope is yielded but not entered."""
+    """Yield nodes and their descendants in the same scope. A node with its own scope is yielded but not entered."""
     pending = list(nodes)
     while pending:
         node = pending.pop()

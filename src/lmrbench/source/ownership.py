@@ -36,13 +36,13 @@ class Ownership:
 def own_names(
     candidate: ParsedSource, scopes: Sequence[Scope], pairs: Sequence[TargetPair], elsewhere: Collection[str]
 ) -> Ownership:
-    """Rename the helpers that the targets need and that differ from the mask's definitions of the same names.
+    """Rename the helpers that the targets need if the masked file defines their names differently.
 
     Args:
         candidate: The candidate's file.
-        scopes: The scopes that mask and candidate share, the module first.
+        scopes: The scopes that are in both the masked file and the candidate, the module first.
         pairs: The targets in both files.
-        elsewhere: Names of functions and classes that hold targets of other files. They are no helpers.
+        elsewhere: Names of functions and classes that are or contain targets of other files. They are not renamed.
     """
     module = scopes[0]
     if _is_whole_file(scopes):
@@ -79,7 +79,7 @@ def own_names(
 
 
 def _is_whole_file(scopes: Sequence[Scope]) -> bool:
-    """Return whether the candidate repeats most of the mask apart from the targets.
+    """Return whether the candidate repeats most names of the masked file other than the targets.
 
     The module's docstring counts as one name, and so does the rest of each class that contains a target.
     """
@@ -94,7 +94,7 @@ def _is_whole_file(scopes: Sequence[Scope]) -> bool:
 
 
 def _is_other(entry: ScopeEntry, module: Scope, name: str) -> bool:
-    """Return whether an entry is a helper of the candidate's own and not a copy or a stub of the mask's definition."""
+    """Return whether an entry is the candidate's own helper, not a copy or a stub of the masked file's definition."""
     theirs = [other.node for other in module.mask.entries if name in other.binds]
     node = entry.node
     match node:
@@ -104,13 +104,13 @@ def _is_other(entry: ScopeEntry, module: Scope, name: str) -> bool:
             return bool(theirs)
         case ast.Import() | ast.ImportFrom():
             imports = [other for other in theirs if isinstance(other, ast.Import | ast.ImportFrom)]
-            # The candidate may import a definition of the mask from the mask's own module.
+            # If the masked file defines the name, the candidate may import that definition from the repository.
             return len(imports) == len(theirs) > 0 and all(not _is_same(node, other) for other in imports)
     return False
 
 
 def _is_same(node: ast.Import | ast.ImportFrom, other: ast.Import | ast.ImportFrom) -> bool:
-    """Return whether two imports of one name import the same object, by `import a.b` or `from a import b`."""
+    """Return whether two imports of one name import the same object, as `import a.b` or as `from a import b`."""
     mine, theirs = _imported(node), _imported(other)
     shorter = min(len(mine), len(theirs))
     return mine[-shorter:] == theirs[-shorter:]
@@ -138,7 +138,7 @@ def _core(node: ast.stmt) -> str:
 
 
 def _renaming(source: ParsedSource, entries: Sequence[ScopeEntry], old: str, new: str) -> Iterator[TextEdit]:
-    """Yield the edits that rename a name of entries everywhere; raise LookupError if a use of it cannot be edited."""
+    """Yield the edits that rename a helper and all uses of its name; raise LookupError if a use cannot be edited."""
     for entry in entries:
         match entry.node:
             case ast.Import(names=[alias]) | ast.ImportFrom(names=[alias]):

@@ -1,8 +1,8 @@
 """Separate code from prose in a text that is only partly Python.
 
 The text is cut into statements of one or more lines. A statement that Python can parse is code. Any other statement is
-either prose or broken code, which is reported and never dropped silently. Its first line decides: code begins like a
-statement of Python and never has three words in a row.
+prose or broken code; broken code is reported and never dropped silently. The first line decides between the two: code
+begins like a statement of Python and never has three words in a row.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from itertools import accumulate
 
 from lmrbench.source.syntax import ParsedSource, indentation, syntax_tree
 
-# Limits on the characters that are read in search of the ends of statements: a multiple of the text, and a total.
+# Limits on the number of characters that are read to find the ends of statements: relative to the text, and in total.
 MOST_LOOKS, MOST_CHARACTERS = 20, 20_000_000
 
 _DEFINITION = re.compile(
@@ -70,7 +70,7 @@ class Passage:
 
 
 def code_of(lines: Sequence[str], strict: bool = False) -> Passage:
-    """Find the code of a text that is code, or code among prose.
+    """Find the code in a text that consists of code, or of code among prose.
 
     Args:
         lines: The lines of the text, without newlines.
@@ -88,7 +88,7 @@ def flush(lines: Sequence[str]) -> tuple[str, ...] | None:
     """Move indented code to the margin. Lines that begin inside a string are not changed.
 
     Returns:
-        The moved lines. None if the text is not Python at any indentation.
+        The moved lines, or None if the text is not Python at any indentation.
     """
     first = next((number for number, line in enumerate(lines) if line.strip()), None)
     if first is None:
@@ -196,7 +196,7 @@ class _Reading:
             if not inner or (inner.startswith("#") and self._goes_on(following, margin)):
                 continue
             deeper = indentation(self._lines[following]) > margin
-            # A definition cannot begin inside brackets, so a bracket before it is missing its end.
+            # A definition cannot begin inside brackets, so a bracket that is still open before it was never closed.
             if deeper or (depth and not (_DEFINITION.match(inner) or _IMPORT.match(inner))):
                 continue
             if decorating or _CONTINUATION.match(inner):
@@ -227,7 +227,7 @@ class _Reading:
             following = next((line for line in self._lines[number + 1 :] if line.strip()), "")
             if bare.endswith(":") or indentation(following) > indentation(self._lines[number]):
                 return True
-            # A line inside a paragraph may begin with such a keyword.
+            # A line of prose may begin with such a keyword, too.
             return words < 2 and not (number - 1 in self._prose[-1:] and not re.search(r"[()\[\]{}=<>+*/%_\d]", bare))
         if _ASSIGNMENT_OR_CALL.match(content):
             return words < 2 and not _FORMULA.search(bare) and not _SENTENCE.match(bare)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 
 def statements_for(tree: ast.Module, name: str) -> list[ast.stmt]:
-    """Return the statements of a module that bind a name, and those that bind what these need, in their order.
+    """Return the statements of a module that bind a name or anything that these statements need, in original order.
 
     Imports are reduced to the names that are needed. A statement that binds no name is left out, even if it changes an
     object in place.
@@ -25,7 +25,7 @@ def parts_of(tree: ast.Module) -> list[ast.stmt]:
 
 
 def reached(parts: list[ast.stmt], name: str) -> list[ast.stmt]:
-    """Return the parts of a module that bind a name, and those that bind what these need.
+    """Return the parts of a module that bind a name or anything that these parts need.
 
     Args:
         parts: The result of `parts_of`.
@@ -42,7 +42,7 @@ def reached(parts: list[ast.stmt], name: str) -> list[ast.stmt]:
 
 
 def names_of(statement: ast.stmt) -> tuple[set[str], set[str]]:
-    """Return the names that a statement binds in its module, and those that it uses of the module."""
+    """Return the names that a statement binds in its module, and the module's names that it uses."""
     table = symtable.symtable(ast.unparse(statement), "statement", "exec")
     binds = {item.get_name() for item in table.get_symbols() if item.is_assigned() or item.is_imported()}
     return binds, {item.get_name() for item in table.get_symbols() if item.is_referenced()} | set(_globals(table))
@@ -62,7 +62,7 @@ def _parts(statement: ast.stmt) -> Iterator[ast.stmt]:
 
 
 def _are_renamed(names: list[ast.expr], values: list[ast.expr]) -> bool:
-    """Return whether both sides are names, equally many, and no name is on both."""
+    """Return whether both sides are equally long lists of names and have no name in common."""
     if len(names) != len(values) or not all(isinstance(item, ast.Name) for item in (*names, *values)):
         return False
     return not {ast.unparse(item) for item in names} & {ast.unparse(item) for item in values}

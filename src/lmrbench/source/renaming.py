@@ -1,4 +1,4 @@
-"""Rewrite a program so that it does the same under other local names and in another layout.
+"""Rewrite a program with other local names and another layout, without changing what it does.
 
 Local variables of functions are renamed, and the text is generated from the syntax tree, which drops comments and
 layout. Parameters, attributes, and the names of modules, classes and functions are kept, because other files use them.
@@ -14,7 +14,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def renamed(text: str) -> str:
-    """Return a Python file that does the same with other local names.
+    """Return the text of a Python file with renamed local variables and without comments.
 
     Raises:
         SyntaxError: The text is not Python.

@@ -4,8 +4,8 @@ A response is either bare code or contains code in Markdown fences or among pros
 and methods may be outside their class. The result has as many lines as the response, with empty lines in place of
 everything else, so that line numbers in messages refer to the response.
 
-Blocks of Python are joined in order, and the last real definition of a name counts. Code that cannot be parsed is
-never dropped if it may contain a target or something that a target needs.
+Blocks of Python are joined in order, and the last definition of a name that is not a stub counts. Code that cannot be
+parsed is never dropped if it may contain a target or something that a target needs.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ class Response:
 
 
 def from_response(text: str, targets: Sequence[str], known: Collection[str] = ()) -> Response:
-    """Find the code of a response. A response that is a Python file with all targets is returned unchanged.
+    """Find the code in a response. A response that is a Python file with all targets is returned unchanged.
 
     Args:
         text: The response.
         targets: The qualified names of the targets.
-        known: Names that the code can use without binding them, because the file that it is transplanted into does.
+        known: Names that the target file binds, so that the code can use them without defining them.
 
     Returns:
         The code, with empty lines in place of everything else.
@@ -130,12 +130,15 @@ class _ResponsePart:
 
     @property
     def is_other(self) -> bool:
-        """Whether the fence names another language than Python."""
+        """Whether the fence names a language other than Python."""
         return self.block is not None and bool(self.block.language) and not self.block.is_python
 
     @property
     def is_sure(self) -> bool:
-        """Whether the part is certainly code: marked as Python, or with definitions or imports, which output lacks."""
+        """Whether the part is certainly code: it is marked as Python, or it has definitions or imports.
+
+        The output of a program, which a response may quote, has neither.
+        """
         marked = self.block is not None and self.block.is_python
         kinds = (DefinitionNode, ast.Import, ast.ImportFrom)
         return marked or bool(self.tree and any(isinstance(node, kinds) for node in self.tree.body))
@@ -147,7 +150,7 @@ class _ResponsePart:
         return SubmissionError(unparsable(SyntaxError(reason), self.first + index + 1))
 
     def span(self) -> str:
-        """The line numbers in words, such as `lines 3 to 5`."""
+        """Return the line numbers in words, such as `lines 3 to 5`."""
         return _span(self.first, self.first + len(self.passage.lines) - 1)
 
     @property
@@ -205,7 +208,7 @@ def _answer(
     if not complete or _missing(chosen, targets, known) & _names_in("\n".join(between)):
         piece = _piece(0, without_quotation(between), None)
         if _surrounds(piece, blocks):
-            # The apparent block is part of a string.
+            # The fences are inside a string, so they do not enclose blocks.
             return _answer(lines, [], targets, known)
         pieces.append(piece)
         if not complete and piece.tree and (_defined(piece, targets) or not chosen):

@@ -1,9 +1,9 @@
 """Compare the masked file with a candidate's file, scope by scope.
 
-A `Scope` is a body that both files have: that of the module, or of a class that contains a target. Its statements are
-*entries*. An import is one entry for each of its names, so that `from typing import Any, Optional` can be compared with
-`from typing import Any`. A statement that contains a target is a *holder* and never an entry. Docstrings and
-`from __future__` imports are neither.
+A `Scope` is a body of statements that is in both files: the body of the module, or of a class that contains a target.
+Its statements are *entries*. An import is one entry for each of its names, so that `from typing import Any, Optional`
+can be compared with `from typing import Any`. A statement that contains a target is a *holder* and never an entry.
+Docstrings and `from __future__` imports are neither.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Side:
 
 @dataclass(frozen=True, eq=False)
 class Scope:
-    """A body that both files have.
+    """A body of statements that is in both files.
 
     Attributes:
         path: The names of the classes that enclose it, outermost first; empty for the module.
@@ -95,8 +95,8 @@ class Scope:
 def module_and_classes(mask: ParsedSource, candidate: ParsedSource, pairs: Sequence[TargetPair]) -> tuple[Scope, ...]:
     """Return the scope of the module, then those of all classes that contain a target, outer classes first.
 
-    All classes of one name count as one. If the candidate has a method outside its class, then the functions and
-    assignments of its module that the methods use as attributes belong to the class too.
+    Several classes with the same name count as one. If the candidate has a method outside its class, the functions and
+    assignments of the module that the class's methods use as attributes count as members of the class, too.
     """
     paths: dict[tuple[str, ...], tuple[list[ast.stmt], list[ast.stmt]]] = {(): (mask.tree.body, candidate.tree.body)}
     merged: list[ast.stmt] = []
@@ -196,7 +196,7 @@ def is_future(statement: ast.stmt) -> bool:
 
 
 def spelling(node: ast.AST) -> str:
-    """Return a text that is the same for equal code in any layout; the spelling of a node contains those of its parts.
+    """Return a text that is equal for equal code in any layout. It contains the spelling of each part of the node.
 
     It replaces `ast.dump`, which fails for deeply nested code and for long integers.
     """

@@ -4,7 +4,7 @@ A `ParsedSource` holds both. Lines end where Python's tokenizer ends them (`\n`,
 U+2028). Every offset counts characters of `text`, and `text` keeps the newlines of the file. Bytes are decoded by
 PEP 263; a file that would not be encoded to the same bytes again is rejected.
 
-Every failure is a `SyntaxError`. The caller turns it into an error that says whose fault it is.
+Every failure is a `SyntaxError`. The caller turns it into an error that tells which party is at fault.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TextEdit = tuple[int, int, str]
 
 _NEWLINE = re.compile(r"\r\n|\r|\n")
 _MARGIN = re.compile(r"[ \t\f]*")
-# CPython 3.11 counts the recursion of all threads together: two that parse at once can make each other fail.
+# CPython 3.11 counts the recursion of all threads together, so two threads that parse at once can make each other fail.
 _parsing = threading.Lock()
 
 
@@ -81,7 +81,7 @@ def syntax_tree(text: str) -> ast.Module:
     """Parse a text that has no byte order mark.
 
     Raises:
-        SyntaxError: Python cannot parse the text, for whatever reason (nesting and memory included).
+        SyntaxError: Python cannot parse the text, for any reason, including deep nesting and lack of memory.
     """
     try:
         with warnings.catch_warnings():

@@ -3,18 +3,18 @@
 The transplant copies:
 
 - the candidate's text of each target;
-- module-level statements and imported names that the copied code needs and the mask does not define;
-- members of a target's class that the copied code uses and the mask's class lacks;
+- module-level statements and imported names that the copied code needs and the masked file does not define;
+- members of a target's class that the copied code uses and the class in the masked file lacks;
 - statements that modify a copied name (`TABLE[0] = 1`, `TABLE.append(1)`).
 
-Statements are copied whole (`try: import x` with its `except`), imports name by name.
+Statements are copied whole, such as `try: import x` with its `except`. Imports are copied name by name.
 
 Invariants:
 
-- No name that the mask binds is bound again.
-- The rest of the mask is unchanged, byte for byte.
+- No name that the masked file binds is bound again.
+- The rest of the masked file is unchanged, byte for byte.
 - Other edits of the candidate have no effect, and a warning names each of them.
-- Transplanting the same candidate into the result, or the result into the mask, gives the same bytes.
+- Transplanting the same candidate into the result, or the result into the masked file, gives the same bytes.
 """
 
 from __future__ import annotations
@@ -76,11 +76,12 @@ def transplant(
         masked: The masked file.
         candidate: The candidate's file, as text or as bytes.
         targets: The qualified names of the targets.
-        elsewhere: Names of functions and classes that hold targets of other files, which the candidate may define too.
+        elsewhere: Names of functions and classes that are or contain targets of other files. The candidate may define
+            them, too.
 
     Raises:
         SubmissionError: The candidate cannot be parsed, or lacks a target.
-        TaskError: The mask cannot be parsed, or lacks a target.
+        TaskError: The masked file cannot be parsed, or lacks a target.
     """
     try:
         text, encoding = decode(masked)
@@ -111,7 +112,7 @@ def transplant(
 
 
 def names_of(masked: bytes) -> frozenset[str]:
-    """Return the names that a masked file binds, which a submission can use; none if the file cannot be parsed."""
+    """Return the names that a masked file binds, for use by submissions; empty if the file cannot be parsed."""
     try:
         return frozenset(bound(*syntax_tree(decode(masked)[0]).body))
     except SyntaxError:
@@ -121,7 +122,7 @@ def names_of(masked: bytes) -> frozenset[str]:
 def _compared(
     mask: ParsedSource, new: ParsedSource, targets: Sequence[str]
 ) -> tuple[list[TargetPair], tuple[Scope, ...], _Needs]:
-    """Return the targets in both files, the scopes that both have, and what is taken of the candidate."""
+    """Return the targets and the scopes in both files, and the names and entries to take from the candidate."""
     pairs = [_pair(mask, new, target) for target in dict.fromkeys(targets)]
     scopes = module_and_classes(mask, new, pairs)
     return pairs, scopes, _needs(scopes, pairs)
@@ -139,7 +140,7 @@ def _pair(mask: ParsedSource, new: ParsedSource, qualname: str) -> TargetPair:
         near = near_misses(new, qualname)
         hint = f"; similar: {', '.join(near)}" if near else ""
         raise SubmissionError(f"the candidate does not define {qualname}{hint}")
-    # The last of consecutive definitions that is not a stub counts.
+    # Of several definitions in sequence, the last one that is not a stub counts.
     chosen = next((entry for entry in reversed(theirs) if not is_stub(entry[0])), theirs[-1])
     if any(_is_alternative(new, entry, chosen) for entry in theirs):
         lines = ", ".join(str(node.lineno) for node, _, _ in theirs)
@@ -157,7 +158,8 @@ def _candidates(mask: ParsedSource, target: Function, new: ParsedSource) -> list
         return found
     bare = [entry for entry in definitions_named(new.tree, name) if entry[2] is new.tree.body]
     if any(not is_stub(node) for node, _, _ in found):
-        # A function of the module may be a helper with the name of the method.
+        # A module-level function may be a helper that only shares the method's name. It counts as the method if its
+        # first parameter is the method's `self` or `cls`.
         first = _first_parameter(target.node)
         bare = [entry for entry in bare if first in ("self", "cls") and _first_parameter(entry[0]) == first]
     return sorted([*found, *bare], key=lambda entry: entry[0].lineno)
@@ -168,7 +170,7 @@ def _first_parameter(node: FunctionNode) -> str:
 
 
 def _is_alternative(new: ParsedSource, entry: Definition, chosen: Definition) -> bool:
-    """Return whether both definitions are in branches, so that which one counts is decided at run time."""
+    """Return whether two definitions are in different branches, so that only a run tells which one counts."""
     straight = {id(new.tree.body)} | {id(parent.body) for parent in chosen[1]}
     return entry[2] is not chosen[2] and id(chosen[2]) not in straight
 
@@ -182,7 +184,7 @@ def _assigned(new: ParsedSource, qualname: str) -> int | None:
 
 @dataclass(frozen=True)
 class _Needs:
-    """The names that the transplanted code needs, and the entries that are taken, by scope."""
+    """The names that the transplanted code needs and the candidate's entries that are transplanted, by scope."""
 
     wanted: dict[Scope, set[str]]
     taken: dict[Scope, dict[ScopeEntry, None]]
@@ -223,7 +225,7 @@ def _wanted(piece: ast.AST, scope: Scope, home: Scope | None) -> set[str]:
 
 
 def _providers(scope: Scope) -> dict[str, list[ScopeEntry]]:
-    """Map each name to the candidate's entries that are taken if it is needed; no entry binds a name of the mask."""
+    """Map each name to the entries of the candidate that are transplanted if the name is needed."""
     providers: dict[str, list[ScopeEntry]] = {}
     known = scope.mask.binds
     for entry in scope.candidate.entries:
@@ -240,7 +242,7 @@ def _providers(scope: Scope) -> dict[str, list[ScopeEntry]]:
 
 
 def _extends_package(scope: Scope, entry: ScopeEntry) -> bool:
-    """Return whether an entry is an `import a.b` that only extends the mask's `import a`."""
+    """Return whether an entry is an `import a.b` that only extends the masked file's `import a`."""
     binders = [other.node for other in scope.mask.entries if other.binds & entry.binds]
     return bool(binders) and all(
         isinstance(node, ast.Import) and node.names[0].asname is None for node in (entry.node, *binders)
@@ -250,7 +252,7 @@ def _extends_package(scope: Scope, entry: ScopeEntry) -> bool:
 def _replacements(mask: ParsedSource, new: ParsedSource, pairs: Iterable[TargetPair]) -> Iterator[TextEdit]:
     for pair in pairs:
         old, function = pair.mask, pair.candidate
-        # A candidate without decorators keeps those of the mask.
+        # A candidate without decorators keeps those of the masked file.
         begin = old.start if function.node.decorator_list else old.header
         text = new.moved(function.start, function.end, mask.margin(old.header), mask.newline(old.header))
         yield mask.line_start(begin), old.end, text
@@ -283,7 +285,7 @@ def _insertions(
 
 
 def _new_imports(mask: ParsedSource, new: ParsedSource, module: Scope, imports: Sequence[ScopeEntry]) -> TextEdit:
-    """Insert imports after the last import above the first target, or else after the docstring or at the top."""
+    """Return the edit that inserts imports after the last one above the first target, the docstring, or at the top."""
     above = module.mask.body[: module.mask.body.index(module.mask.holders[0])]
     anchors = [statement for statement in above if isinstance(statement, ast.Import | ast.ImportFrom)]
     newline = mask.newline(0)
@@ -298,7 +300,7 @@ def _new_imports(mask: ParsedSource, new: ParsedSource, module: Scope, imports: 
 
 
 def _by_position(scope: Scope, entries: Iterable[ScopeEntry]) -> dict[int, list[ScopeEntry]]:
-    """Group entries by position in the mask's body: before the first holder, or after what they need when they run."""
+    """Group entries by position in the masked body: before the first holder, or after the statements they depend on."""
     first = scope.mask.body.index(scope.mask.holders[0])
     ready = {name: position + 1 for position, node in enumerate(scope.mask.body) for name in bound(node)}
     ready |= {name: 0 for node in scope.mask.body[:first] for name in bound(node)}
@@ -312,7 +314,7 @@ def _by_position(scope: Scope, entries: Iterable[ScopeEntry]) -> dict[int, list[
 
 
 def _rendered(source: ParsedSource, entries: Iterable[ScopeEntry], margin: str, newline: str, gap: str) -> str:
-    """Return the text of entries, with a gap around definitions; an import lists the names that are taken."""
+    """Return the text of entries, with a gap around definitions. Imports list only the names that are transplanted."""
     names: dict[ast.stmt, list[ast.alias]] = {}
     for entry in entries:
         names.setdefault(entry.origin, []).extend(getattr(entry.node, "names", []) if entry.is_import else [])

@@ -1,4 +1,4 @@
-"""How far an observation may be from that of the reference."""
+"""Tolerances and similarities: the allowed differences between an observation and that of the reference."""
 
 from __future__ import annotations
 
@@ -22,37 +22,37 @@ class Tolerance(Record):
     atol: float = Field(default=1e-6, ge=0)
 
     def scaled(self, factor: float) -> Tolerance:
-        """Return a tolerance of `factor` times this one, which may be larger than a task may set."""
+        """Return this tolerance multiplied by `factor`. The result may exceed the limits on a task's tolerance."""
         return Tolerance.model_construct(rtol=factor * self.rtol, atol=factor * self.atol)
 
 
 class Similarity(Record):
-    """How similar texts must be. Texts that no similarity applies to must be equal.
+    """The similarity that two texts must have. Texts without a required similarity must be equal.
 
     Attributes:
         threshold: The smallest similarity at which two texts agree, at most 1.
-        model: The folder or the name of an installed model of sentence-transformers. The similarity is then the cosine
-            of the texts' embeddings. Without a model it is twice the length of the longest common subsequence, as a
-            share of the characters of both texts.
+        model: The folder or the name of an installed sentence-transformers model. With a model, the similarity is the
+            cosine of the texts' embeddings. Without one, it is twice the length of the longest common subsequence,
+            divided by the total length of both texts.
     """
 
     threshold: float = Field(gt=0, le=1)
     model: str = ""
 
     def scaled(self, factor: float) -> Similarity:
-        """Return a similarity that allows `factor` times the distance from 1, so that its threshold may be negative."""
+        """Return a similarity that allows `factor` times the distance from 1. Its threshold may be negative."""
         threshold = self.threshold + (1 - factor) * (1 - self.threshold)
         return Similarity.model_construct(threshold=threshold, model=self.model)
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """How far an observation may be from that of the reference.
+    """The allowed differences between an observation and that of the reference.
 
     Attributes:
         tolerance: The tolerance of floats.
-        tolerances: Tolerances of top-level keys, which replace `tolerance`.
-        similarities: Similarities of the texts in top-level keys.
+        tolerances: Tolerances for single top-level keys, used in place of `tolerance`.
+        similarities: Similarities for the texts in single top-level keys.
     """
 
     tolerance: Tolerance

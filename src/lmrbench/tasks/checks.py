@@ -1,8 +1,8 @@
 """Split a check into its two halves: one draws cases, the other observes them.
 
 Cases are drawn once for a task and a seed, in a process that never runs a submission. The process that observes the
-reference or a submission gets the drawn cases, and `observe` with the names of the check that it needs. It does not get
-`cases`, the helpers of `cases`, or the seed.
+reference or a submission gets the drawn cases, `observe`, and the definitions in the check that `observe` needs. It
+does not get `cases`, the helpers of `cases`, or the seed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def observe(case):
 
 @functools.cache
 def observing(check: str) -> str:
-    """Return the source of a check's `observe` and everything of the check that it needs.
+    """Return the source of a check's `observe` and of everything in the check that `observe` needs.
 
     Args:
         check: The source of the check.
@@ -49,12 +49,12 @@ def observing(check: str) -> str:
     for node in (node for statement in statements for node in ast.walk(statement)):
         if isinstance(node, ast.Call) and _looks_up(node):
             place = f"the check: line {node.lineno}: {ast.unparse(node.func)}()"
-            raise TaskError(f"{place} hides which names `observe` needs; use the names, or a dict of them")
+            raise TaskError(f"{place} hides which names `observe` needs; use the names, or look them up in a dict")
     return ast.unparse(ast.Module(statements, type_ignores=[])) + "\n"
 
 
 def _looks_up(call: ast.Call) -> bool:
-    """Return whether a call looks up names of its module that are not in its source."""
+    """Return whether a call can look up names of the module that do not appear in the source of the call."""
     if not isinstance(call.func, ast.Name):
         return False
     # With an explicit namespace, `eval` and `exec` do not see the names of the module.
@@ -62,10 +62,10 @@ def _looks_up(call: ast.Call) -> bool:
 
 
 def drawing(check: str, function: str = "cases") -> str:
-    """Return the source of an `observe` that draws cases.
+    """Return the source of a check whose `observe` draws the cases of another check.
 
-    It maps `{"seed": ...}` to the names of the cases, the numbers of the edge cases, and their encoding. Ordinary cases
-    come first.
+    This `observe` maps `{"seed": ...}` to the names of the cases, the numbers of the edge cases, and the encoded cases.
+    Ordinary cases come first.
 
     Args:
         check: The source of the check.

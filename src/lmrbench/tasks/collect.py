@@ -1,6 +1,7 @@
-"""Collect what a solver returns (a response, or an edited workspace) and transplant it into a fresh mask.
+"""Collect a solver's response or edited workspace, and transplant it into a freshly masked repository.
 
-Changes outside the goal files are reported as warnings and not used. Input that cannot be used is a `SubmissionError`.
+Only changes in the goal files (see `Task.goal_files`) are used; other changes are reported as warnings. Input that
+cannot be used is a `SubmissionError`.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ ANSWER = "answer.py"
 def candidate_files(task: Task, submission: Submission) -> tuple[dict[str, bytes], tuple[str, ...]]:
     """Transplant a submission into the repository.
 
-    Use it for trusted submissions only; `lmrbench.grading.reading` reads others in bounded time.
+    Use it for trusted submissions only; `lmrbench.grading.reading` reads untrusted ones in bounded time.
 
     Returns:
         All files of the repository by path, and a line for each part of the submission that was left out.
@@ -78,20 +79,20 @@ def transplanted(
         try:
             response = from_response(by_file[file], wanted, names_of(data))
             result = transplant(data, response.text, wanted, elsewhere)
-            # Warnings compare with what the solver saw, where the paper's other targets are masked too.
+            # Warnings refer to the file that the solver saw, in which the paper's other targets are masked too.
             seen = result if shown[file] == data else transplant(shown[file], response.text, wanted, elsewhere)
         except SubmissionError as error:
             raise SubmissionError(f"{file}: {error}") from error
         files[file] = result.data
         left_out.append((*response.warnings, *seen.warnings))
     for said in left_out[:1] if one_text else left_out:
-        # A part of one text for all files is left out only if no file uses it.
+        # If one text is used for all files, a part of it counts as left out only if no file uses it.
         warnings += [line for line in said if not one_text or all(line in others for others in left_out)]
     return files, shortened(warnings, MAX_WARNINGS)
 
 
 def _whole(text: str, file: str) -> bytes:
-    """Return a file that is submitted whole."""
+    """Return the content of a file that is submitted whole, after checking that it can be parsed."""
     try:
         syntax_tree(text)
     except SyntaxError as error:
@@ -102,7 +103,7 @@ def _whole(text: str, file: str) -> bytes:
 def excerpts(
     unsolved: Mapping[str, bytes], answered: Mapping[str, bytes], targets: Sequence[Target], stripped: bool
 ) -> dict[str, str]:
-    """Extract the transplanted code from each goal file.
+    """Return the transplanted code of each goal file, by path.
 
     Args:
         unsolved: The goal files without the bodies of the targets, by path.
@@ -125,17 +126,17 @@ def is_untouched(task: Task, submission: Submission) -> bool:
 
 
 def workspace_answer(task: Task, folder: Path) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """Read the goal files of an edited workspace.
+    """Read the goal files of an edited workspace. `answer.py` replaces those that are missing.
 
     Args:
         task: The task of the workspace.
-        folder: The workspace, as written by `export_workspace` with any inputs.
+        folder: The workspace, as written by `export_workspace` with any value of `inputs`.
 
     Returns:
         The goal files by path, and a line for each other change in the workspace.
 
     Raises:
-        SubmissionError: A goal file is missing or cannot be read.
+        SubmissionError: A goal file is missing and there is no `answer.py`, or a file cannot be read.
     """
     answer = {}
     for file in task.goal_files:
@@ -148,7 +149,7 @@ def workspace_answer(task: Task, folder: Path) -> tuple[dict[str, bytes], tuple[
     given = workspace_files(task, "full")
     unchanged = [file for file, data in answer.items() if data == given[f"{REPO}/{file}"]]
     if not task.targets and len(unchanged) < len(answer):
-        # A correct solution need not change every file that is submitted whole.
+        # If files are submitted whole, a correct solution need not change all of them.
         unchanged = []
     warnings = [f"{REPO}/{file}: unchanged" for file in unchanged]
     warnings += _changes(folder, given, {f"{REPO}/{file}" for file in task.goal_files})
@@ -156,7 +157,7 @@ def workspace_answer(task: Task, folder: Path) -> tuple[dict[str, bytes], tuple[
 
 
 def decoded(data: bytes, name: str) -> str:
-    """Decode a Python file of a solver by PEP 263; `name` is its name in messages.
+    """Decode a solver's Python file as specified by PEP 263; `name` is its name in messages.
 
     Raises:
         SubmissionError: The file cannot be decoded.

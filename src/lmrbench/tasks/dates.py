@@ -12,13 +12,13 @@ _FORM = re.compile(r"\d{4}-\d\d(-\d\d)?")
 
 
 def first_day(text: str) -> date:
-    """Return the first day of a date.
+    """Parse a date. A month without a day becomes its first day.
 
     Args:
         text: YYYY-MM-DD, or YYYY-MM for a date that is known to the month only.
 
     Raises:
-        ValueError: The text is no such date.
+        ValueError: The text is not a date in one of these forms.
     """
     try:
         if _FORM.fullmatch(text):
@@ -33,7 +33,8 @@ def _checked(text: str) -> str:
     return text
 
 
-# A text that `first_day` reads. TOML has dates of its own, but not without a day.
+# A string that `first_day` accepts. TOML has no type for YYYY-MM, and parses YYYY-MM-DD as a date, which is converted
+# back to a string.
 Day = Annotated[
     str,
     BeforeValidator(lambda value: value.isoformat() if isinstance(value, date) else value),

@@ -1,8 +1,8 @@
 """Digests that tell whether stored results about a task are still valid.
 
 Grades, and observations of a reference, are valid as long as `grading_digest` is the same; a certificate is valid as
-long as `audit_digest` is. Adding a wrong version, for example, invalidates the certificate but no grade. Digests cover
-the bytes that were loaded.
+long as `audit_digest` is. Adding a wrong version, for example, invalidates the certificate but no grade. Digests are
+computed from the bytes that were loaded, not from the files on disk.
 """
 
 from __future__ import annotations
@@ -15,33 +15,34 @@ from lmrbench.tasks.model import Limits, Task
 from lmrbench.tasks.sources.origin import Tree
 from lmrbench.tasks.workspace import PYTHON, instruction
 
-# These limits are part of every digest, which thus changes with their defaults. A limit that is introduced later is
-# part of the digest only if a task sets it, so that other digests stay the same.
+# These limits are part of every digest, so a change of their defaults changes all digests. A limit that is introduced
+# later is part of a task's digest only if the task sets it, so that the digests of other tasks stay the same.
 _LIMITS_OF_A_GRADE = frozenset({"memory_mb", "processes", "output_mb", "disk_mb", "open_files"})
 
 
 def grading_digest(task: Task) -> str:
-    """Return the SHA-256 of what a verdict depends on: repository, check, targets, tolerances, similarities, limits."""
+    """Return the SHA-256 of repository, check, targets, tolerances, similarities and limits: all that grading needs."""
     return files_digest(_graded(task))
 
 
 def audit_digest(task: Task) -> str:
     """Return the SHA-256 of everything an audit reads.
 
-    That is what `grading_digest` covers, what a solver is told, the rewrites and the wrong versions.
+    This is everything that `grading_digest` covers, the texts that a solver is given, the rewrites, the wrong versions
+    and the declared equivalents.
     """
     return files_digest({**_run(task), **_told(task)})
 
 
 def runs_digest(task: Task) -> str:
-    """Return the SHA-256 of what an audit runs: everything it reads except the texts that a solver is told."""
+    """Return the SHA-256 of everything that an audit reads except the texts that a solver is given."""
     return files_digest(_run(task))
 
 
 def suite_digest(tasks: Iterable[Task]) -> str:
-    """Return the SHA-256 of what the tasks of a suite ask and how they are graded, independent of their order.
+    """Return the SHA-256 of all that solving and grading a suite's tasks depends on. Their order does not matter.
 
-    Forensic tasks are derived from the others on demand and do not count.
+    Forensic tasks are left out, because they are derived from other tasks on demand.
     """
     listed = [task for task in tasks if task.draw is None]
     asked = {task.id: {**_graded(task), **_logged(task), **_told(task)} for task in listed}
@@ -106,7 +107,7 @@ def _logged(task: Task) -> dict[str, bytes]:
 
 
 def _limits(limits: Limits) -> dict[str, object]:
-    # `seconds` bounds the reference only; a submission gets a multiple of the time that the reference took.
+    # `seconds` limits only the reference; the limit of a submission is a multiple of the time that the reference took.
     values = limits.model_dump(mode="json", exclude={"seconds"})
     set_here = limits.model_dump(exclude_defaults=True)
     return {name: value for name, value in values.items() if name in _LIMITS_OF_A_GRADE or name in set_here}

@@ -20,7 +20,7 @@ class LineEdit(Record):
     """A replacement of whole lines.
 
     Attributes:
-        old: The lines to replace, which occur exactly once in the base.
+        old: The lines to replace, which occur exactly once in the original text.
         new: The lines that replace them.
     """
 
@@ -42,9 +42,9 @@ def edited(base: str, edits: Sequence[LineEdit], where: str) -> str:
     """Apply edits to a text. Each edit refers to the lines of the original text.
 
     Args:
-        base: The text.
+        base: The original text.
         edits: The edits, in any order.
-        where: The prefix of error messages, which names file and key.
+        where: A prefix for error messages: the file that contains the edits, and the key in it.
 
     Raises:
         TaskError: The old lines of an edit do not occur exactly once, an edit changes nothing, or two edits change the
@@ -53,7 +53,7 @@ def edited(base: str, edits: Sequence[LineEdit], where: str) -> str:
     lines = _lines(base)
     places = sorted(((place_of(base, edit, where), edit) for edit in edits), key=lambda item: item[0][0], reverse=True)
     untouched = len(lines)
-    # Edits are applied from last to first, so that the positions of the others stay valid.
+    # Edits are applied from last to first, so that the positions of the remaining edits stay valid.
     for (start, end), edit in places:
         if end > untouched:
             raise TaskError(f"{where}: another edit changes lines of {edit.old!r} too")
@@ -68,7 +68,7 @@ def edited_files(repository: Mapping[str, bytes], edits: Iterable[FileEdit], whe
     Args:
         repository: The files by path.
         edits: The edits, in any order.
-        where: The prefix of error messages, which names file and key.
+        where: A prefix for error messages: the file that contains the edits, and the key in it.
 
     Returns:
         The files that the edits change.
@@ -90,9 +90,9 @@ def place_of(base: str, edit: LineEdit, where: str) -> tuple[int, int]:
     """Return the index of the first line that an edit replaces, and of the line after the last.
 
     Args:
-        base: The text.
+        base: The original text.
         edit: An edit of this text.
-        where: The prefix of error messages, which names file and key.
+        where: A prefix for error messages: the file that contains the edits, and the key in it.
 
     Raises:
         TaskError: The old lines do not occur exactly once, or the edit changes nothing.
@@ -102,7 +102,7 @@ def place_of(base: str, edit: LineEdit, where: str) -> tuple[int, int]:
         raise TaskError(f"{where}: an edit changes nothing: {edit.old!r}")
     starts = [start for start in range(len(lines)) if lines[start : start + len(old)] == old]
     if len(starts) != 1:
-        raise TaskError(f"{where}: the old lines must occur in the base once, not {len(starts)} times: {edit.old!r}")
+        raise TaskError(f"{where}: the old lines must occur once in the text, not {len(starts)} times: {edit.old!r}")
     return starts[0], starts[0] + len(old)
 
 

@@ -23,7 +23,7 @@ Model = TypeVar("Model", bound=Record)
 def read_text(file: Path, suite: Path) -> str:
     """Read a UTF-8 file of a suite.
 
-    A suite may be of foreign origin, so symbolic links are not followed and only regular files are read.
+    A suite may come from an untrusted source, so symbolic links are not followed and only regular files are read.
 
     Args:
         file: The file, inside the suite.
@@ -79,12 +79,12 @@ def validated(model: type[Model], value: object, file: Path, key: str) -> Model:
 
     Args:
         model: The type of the record.
-        value: What `parsed_table` returns, or a part of it.
+        value: The result of `parsed_table`, or a part of it.
         file: The file, for messages.
         key: The key of the value in the file; "" for the whole file.
 
     Raises:
-        TaskError: The value is not such a record. The message names file and key.
+        TaskError: The value is not a record of this type. The message names the file and the key.
     """
     try:
         return model.model_validate(value)
@@ -111,5 +111,5 @@ def pdf_pages(file: Path) -> Iterator[str]:
 def readable(text: str) -> str:
     """Normalize newlines in text that pdfium extracted, and join words that are hyphenated at a line end."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").replace("\0", "")
-    # pdfium replaces a hyphen at the end of a line by U+FFFE.
+    # pdfium writes U+FFFE in place of a hyphen at the end of a line.
     return re.sub("\ufffe\n?", "", lines)

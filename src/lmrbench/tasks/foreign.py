@@ -1,7 +1,8 @@
-"""Read folders of foreign origin, such as the workspace of a solver.
+"""Read untrusted folders, such as the workspace of a solver.
 
 Symbolic links are not followed in any component of a path: each component is opened relative to its parent. Only
-regular files are read, and only up to a limit. So a folder cannot make its reader leave it, block or run forever.
+regular files are read, and only up to a limit. So a folder cannot make its reader access files outside of it, block or
+run forever.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ MAX_ENTRIES = 20_000
 MAX_DEPTH = 40
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
-# O_NONBLOCK keeps a FIFO from blocking.
+# With O_NONBLOCK, opening a FIFO does not wait for a writer.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
@@ -38,15 +39,15 @@ def is_litter(path: PurePosixPath) -> bool:
 
 
 def read_foreign(folder: Path, path: str, most: int) -> bytes | None:
-    """Read a file below a folder.
+    """Read a file in an untrusted folder.
 
     Args:
-        folder: The folder of foreign origin.
+        folder: The untrusted folder.
         path: The path of the file, relative to the folder.
         most: The maximum size in bytes.
 
     Returns:
-        The content. None if there is no such file.
+        The content, or None if there is no such file.
 
     Raises:
         SubmissionError: The path leads through a link, or the file is not regular, is too large or cannot be read.
@@ -71,15 +72,15 @@ def read_foreign(folder: Path, path: str, most: int) -> bytes | None:
 
 
 def entries(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield everything below a folder except folders and litter.
+    """Yield everything in an untrusted folder, at any depth, except folders and litter (see `is_litter`).
 
     Args:
-        folder: The folder of foreign origin.
+        folder: The untrusted folder.
 
     Yields:
         The path of an entry, and a description if it is not a regular file ("" if it is). A folder deeper than
-        `MAX_DEPTH` is described instead of entered. If there are more than `MAX_ENTRIES` entries, the last one has an
-        empty path and says so.
+        `MAX_DEPTH` is described instead of entered. If there are more than `MAX_ENTRIES` entries, the last item has an
+        empty path, and its description says so.
     """
     left = MAX_ENTRIES
     pending = [""]
@@ -121,7 +122,7 @@ def _listed(folder: Path, path: str) -> Iterator[tuple[str, str]]:
 
 @contextmanager
 def _opened(folder: Path, parts: Sequence[str]) -> Iterator[int]:
-    """Open a folder below another one as a descriptor. A link in its path raises OSError."""
+    """Yield the file descriptor of a folder inside another one. A link in the path raises OSError."""
     within = os.open(folder, _FOLDER)
     try:
         for part in parts:

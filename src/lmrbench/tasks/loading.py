@@ -1,7 +1,8 @@
 """Load suites and validate their tasks.
 
 A suite is a folder of paper folders; a paper folder contains a `task.toml`. Everything is validated when it is loaded:
-each defect is a `TaskError` that names file and key. A task is read once, and nothing is read from disk afterwards.
+each defect is a `TaskError` that names the file and the key. The files of a paper folder are read once, when its tasks
+are loaded; only the files of a pinned source are read on access.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ def default_suite() -> Path:
     return packaged if packaged.is_dir() else package.parents[1] / "suite"
 
 
-# The suites beside `core`, each in a folder of its own in that of `core`.
+# The other suites that come with lmrbench. Each is a folder inside the folder of `core`.
 _BESIDE_CORE = ("real", "live", "all")
 
 
@@ -54,7 +55,7 @@ def suite_folders(folder: Path) -> tuple[Path, ...]:
 
 
 def suite_name(tasks: Iterable[Task]) -> str:
-    """Return the names and versions of the suites of tasks, joined by "and"; "" if none of them has a suite.toml."""
+    """Return the names and versions of the suites of tasks, joined by "and"; "" if no suite has a suite.toml."""
     return " and ".join(dict.fromkeys(str(task.suite) for task in tasks if task.suite))
 
 
@@ -65,7 +66,7 @@ def load_suite(folder: Path | None = None) -> tuple[Task, ...]:
         folder: The folder of the suite; by default, that of the suite `core`.
 
     Raises:
-        TaskError: The suite is malformed. The message names file and key.
+        TaskError: The suite is malformed. The message names the file and the key.
     """
     folder = default_suite() if folder is None else folder
     if not folder.is_dir():
@@ -75,7 +76,7 @@ def load_suite(folder: Path | None = None) -> tuple[Task, ...]:
     if suite is not None and suite.suites:
         return _joined(folder, papers)
     if not papers:
-        raise TaskError(f"{folder}: contains no paper folder, which is a folder with a task.toml")
+        raise TaskError(f"{folder}: contains no paper folders (folders with a task.toml)")
     return tuple(task for paper in papers for task in load_paper(paper, suite))
 
 
@@ -83,10 +84,13 @@ def _joined(folder: Path, papers: Sequence[Path]) -> tuple[Task, ...]:
     """Load the tasks of all suites that a suite combines."""
     file, parts = folder / "suite.toml", suite_folders(folder)[1:]
     if papers:
-        raise TaskError(f"{file}: suites: the folder also contains the paper {papers[0].name}; remove one of the two")
+        raise TaskError(
+            f"{file}: suites: the folder also contains the paper {papers[0].name}; "
+            "remove the paper, or this key and its value"
+        )
     for part in parts:
         if len(suite_folders(part)) > 1:
-            raise TaskError(f"{file}: suites: {part} combines suites itself; name these instead")
+            raise TaskError(f"{file}: suites: {part} combines suites itself; list those suites instead")
     tasks = tuple(task for part in parts for task in load_suite(part))
     if twice := [name for name, count in Counter(task.id for task in tasks).items() if count > 1]:
         raise TaskError(f"{file}: suites: two suites contain the task {twice[0]!r}; remove one of these suites")
@@ -108,7 +112,7 @@ def load_paper(folder: Path, suite: Suite | None = None) -> tuple[Task, ...]:
         suite: The suite that contains it.
 
     Raises:
-        TaskError: The paper folder is malformed. The message names file and key.
+        TaskError: The paper folder is malformed. The message names the file and the key.
     """
     file = folder / "task.toml"
     table = read_table(file, folder.parent)
@@ -167,12 +171,12 @@ def load_repository(folder: Path) -> Mapping[str, bytes]:
 
 
 def equivalents_file(task: Task) -> Path:
-    """Return `equivalent/<task>.toml`, which lists mutants that are correct, each with the reason."""
+    """Return the path of `equivalent/<task>.toml`, which lists mutants that are no mistakes, each with the reason."""
     return task.folder / "equivalent" / f"{task.name}.toml"
 
 
 def decided_file(task: Task) -> Path:
-    """Return `decided/<task>.toml`, which lists sentences of the task, each with the mutants that contradict it."""
+    """Return the path of `decided/<task>.toml`, which lists sentences of the task and mutants that contradict them."""
     return task.folder / "decided" / f"{task.name}.toml"
 
 
@@ -189,7 +193,7 @@ def _entry(table: dict[str, Any], folder: Path, key: str, repository: Mapping[st
     if entry.only_logs and entry.tier != "method":
         raise TaskError(f"{file}: {key}.only_logs: only method tasks have logged results; remove this entry")
     if isinstance(repository, Tree) and not is_fetched(repository.source):
-        # Files and targets are checked once the source is fetched.
+        # Files and targets can be checked only after the source was fetched.
         return entry
     goal_files = [target.file for target in entry.targets]
     for name in (*goal_files, *entry.context):
@@ -234,8 +238,8 @@ def _files(entry: TaskEntry, folder: Path, key: str, repository: Mapping[str, by
 def _siblings(entry: TaskEntry, entries: Iterable[TaskEntry]) -> tuple[Target, ...]:
     """Return the targets of the tier's other tasks that can be masked together with those of this task.
 
-    A target inside another masked function disappears with it, and a target that contains one of this task cannot be
-    masked.
+    A target inside another masked function is left out, because it disappears together with that function. A target
+    that contains a target of this task is left out, because it cannot be masked.
     """
     others = dict.fromkeys(
         target

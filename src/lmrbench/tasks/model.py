@@ -23,25 +23,25 @@ def _stays_inside(text: str) -> str:
     return str(path)
 
 
-# What a solver sees: the masked repository, only its goal files, or only the signatures of the targets.
+# The code that a solver gets: the masked repository, only its goal files, or only the signatures of the targets.
 Inputs = Literal["full", "paper+file", "paper"]
-# What a solver reads of a paper: the summary, the text of the PDF or of its LaTeX source, the pages of the PDF as JSON,
-# or the PDF itself as a file of the workspace.
+# The form in which a solver gets the paper: the summary, the text of the PDF or of the LaTeX source, the pages
+# of the PDF as JSON, or the PDF itself as a file of the workspace.
 Form = Literal["summary", "pdf", "latex", "json", "pdf-file"]
 
-# What a task asks for: single functions, all functions of a method, undocumented changes of a program (see
-# tiers/forensic.py), or a function of an altered paper (see tiers/twin.py).
+# A task asks for single functions, for all functions of a method, for undocumented changes of a program (see
+# tiers/forensic.py), or for a function of an altered paper (see tiers/twin.py).
 Tier = Literal["function", "method", "forensic", "twin"]
 TIERS: tuple[Tier, ...] = get_args(Tier)
 
 RelativePath = Annotated[str, AfterValidator(_stays_inside)]
-# "" if there is no such file.
+# A relative path, or "" for no file.
 PathOrNone = Annotated[str, AfterValidator(lambda text: text and _stays_inside(text))]
 Name = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_]*$")]
 
 
 class Target(Record):
-    """A masked function, written as a node id of pytest, such as `trainers.py::SimPOTrainer.simpo_loss`.
+    """A masked function, written like a pytest node id, such as `trainers.py::SimPOTrainer.simpo_loss`.
 
     Attributes:
         file: The path of its file in the repository.
@@ -67,7 +67,7 @@ class Target(Record):
         raise ValueError(f"{text!r} is not of the form 'file.py::function' or 'file.py::Class.method'")
 
     def __str__(self) -> str:
-        """Return the text that `parse` reads."""
+        """Return the text from which `parse` makes this target."""
         return f"{self.file}::{self.qualname}"
 
 
@@ -99,7 +99,7 @@ CHECK_SLOWER, CHECK_SECONDS = 5.0, 30.0
 # The limit of wall-clock time, as a multiple of that of processor time.
 WALL_FACTOR = 10
 
-# Every solver is told this.
+# The statement of these limits in every instruction.
 STATED_TIME_LIMITS = (
     f"Time limit: a case may take {CASE_SLOWER:.0f} times the processor time of the reference, and at least "
     f"{CASE_SECONDS:.0f} s; all cases together {CHECK_SLOWER:.0f} times, and at least {CHECK_SECONDS:.0f} s."
@@ -113,9 +113,9 @@ class Suite(Record):
         name: The name of the suite.
         version: Its version. Results under different versions are not comparable.
         categories: The title of each category. If empty, tasks may name any category.
-        edition: The number of tasks of each category in the published edition that the suite follows, `[published]`.
-        suites: The suites that it combines, if it has no papers of its own: `core`, `real`, `live`, or folders relative
-            to its own.
+        edition: The number of tasks of each category in the published benchmark that the suite follows (`[published]`).
+        suites: The suites that it combines, if it has no papers of its own: `core`, `real`, `live`, or paths relative
+            to the folder of this suite.
     """
 
     name: Name
@@ -165,16 +165,16 @@ class Paper(Record):
     """A paper, as described by `[paper]` of task.toml.
 
     Attributes:
-        slug: The short name of the paper, which is that of its folder.
+        slug: The short name of the paper, which is also the name of its folder.
         title: The title.
         year: The year of publication.
         venue: The venue.
         url: The address of the paper.
         code: The address of its published code.
-        published: The date of its first version: the first one on arXiv, or else that of the proceedings.
-        released: The first release of its method in a package, if it is in one.
-        requirements: The packages that its code needs, in pip's syntax. They are met by the installation of lmrbench
-            or by an environment built for the paper (`lmrbench setup env build`).
+        published: The date of the paper's first version on arXiv, or else the date of the proceedings.
+        released: The first release of a package with the method, or None if no package has it.
+        requirements: The packages that its code needs, in pip's syntax. They must be installed with lmrbench or in an
+            environment built for the paper (`lmrbench setup env build`).
     """
 
     slug: Name
@@ -195,7 +195,7 @@ class Paper(Record):
 
     @property
     def public_since(self) -> str | None:
-        """The date from which on its method could be read, in the paper or in a package; None if it is not known."""
+        """The earliest date on which the method was public, in the paper or in a package; None if it is not known."""
         known = [self.published, self.released.date if self.released else None]
         return min(filter(None, known), key=first_day, default=None)
 
@@ -204,8 +204,8 @@ class Paper(Record):
 class TaskFiles:
     """The files of a task, read when the task is loaded.
 
-    Nothing of a task is read from disk later, so its digest covers exactly the bytes that are graded. Instances are
-    compared by identity. A text is "" if the paper folder has no such file.
+    They are not read again later, so the task's digest covers exactly the bytes that are graded. Instances are compared
+    by identity. A text is "" if the paper folder has no such file.
 
     Attributes:
         repository: The files of the reference repository, by path.
@@ -218,7 +218,7 @@ class TaskFiles:
         deviations: The text of `deviations.toml`, the paper's pool of deviations.
         results: The metrics that the reference's experiment logged, as JSON; "" if a solver does not see them.
         shown: Goal files that a solver sees unmasked and submits whole, by path.
-        imports: The top-level imports that are needed. If None, they are those of the repository and the check.
+        imports: The top-level imports that the task needs; None for all imports of the repository and the check.
     """
 
     repository: Mapping[str, bytes]
@@ -236,12 +236,12 @@ class TaskFiles:
 
 @dataclass(frozen=True)
 class DrawId:
-    """What the name of a forensic task says about its draw.
+    """The facts about a draw that are part of the name of its forensic task.
 
     Attributes:
         count: The number of deviations.
         seed: The seed.
-        entangled: Whether deviations share their stages as far as possible, rather than have stages of their own.
+        entangled: Whether several deviations are taken from a stage of the experiment, not one from each stage.
     """
 
     count: int
@@ -262,7 +262,7 @@ class Draw(Record):
         entangled: See `DrawId`.
         attempt: The index of the first attempt that gave a fair draw.
         deviations: The names of the deviations.
-        witness: The number of runs after which a search that knows the pool has found the deviations.
+        witness: The number of runs that a search needs to find the deviations if it knows the pool.
     """
 
     count: int = Field(ge=1)
@@ -274,7 +274,7 @@ class Draw(Record):
 
     @property
     def id(self) -> DrawId:
-        """What the name of its task says about it."""
+        """The count, the seed and the entanglement, which make up the name of the task."""
         return DrawId(self.count, self.seed, self.entangled)
 
 
@@ -288,9 +288,10 @@ class TaskEntry(Record):
         targets: The functions that are masked.
         instruction: What to implement, in Markdown.
         context: The files that the prompt shows in addition to the goal files.
-        only_logs: What only the logged results of a method tell. Prompts state it, because their readers run nothing.
+        only_logs: Facts about a method that only its logged results reveal. Prompts state them, because nothing can be
+            run in the prompt setting.
         check: The file with `cases(seed)` and `observe(case)`; "" for a task that cannot be graded.
-        imports: The top-level imports that targets and check need. If None, they are those of the source or the
+        imports: The top-level imports that the targets and the check need; None for those of the source or the
             repository.
         tolerance: The tolerance of floats in observations.
         tolerances: Tolerances for single top-level keys of the observations.
@@ -321,11 +322,12 @@ class Task(TaskEntry):
         suite: The suite, if its folder has a suite.toml.
         paper: The paper.
         folder: The paper folder, to which audits write their certificates.
-        files: Its files.
+        files: The files of the task.
         siblings: The targets of the paper's other tasks of this tier. They are masked too.
         twin_of: The id of the original task of a twin; "" for other tasks.
         draw: The draw of a forensic task.
-        beside: The ids of the paper's listed tasks by tier. The workspace of one tier may answer tasks of another.
+        beside: The ids of the paper's listed tasks by tier. The workspace of a task in one tier may
+            contain the answers to tasks of another tier.
     """
 
     targets: tuple[Target, ...] = ()
@@ -352,7 +354,7 @@ class Task(TaskEntry):
 
     @property
     def bounds(self) -> Bounds:
-        """How far an observation may be from that of the reference."""
+        """The allowed differences between an observation and that of the reference."""
         return Bounds(self.tolerance, self.tolerances, self.similarities)
 
     @property

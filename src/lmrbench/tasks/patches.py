@@ -1,4 +1,4 @@
-"""Apply a unified diff to the goal files of a task, at the places where `git apply` would.
+"""Apply a unified diff to the goal files of a task, at the places where `git apply` would apply it.
 
 A hunk whose lines are not where its header says is applied at the nearest place that has them; of two equally near
 places, the later one is tried first. A hunk that git would only apply at the start or end of the file may also apply
@@ -70,7 +70,7 @@ def patched(masked: Mapping[str, bytes], diff: str) -> tuple[dict[str, str], tup
 
 
 def _path(name: str) -> str:
-    """Return the path in a header, which git quotes in C style if it has unusual characters."""
+    """Return the path in a header, unquoted: git quotes paths with unusual characters in C style."""
     name = name.strip()
     if len(name) > 1 and name.startswith('"') and name.endswith('"'):
         data = _ESCAPE.sub(_unescaped, name[1:-1].encode("utf-8", "replace"))
@@ -89,7 +89,7 @@ def _without_prefix(path: str) -> str:
 
 
 def _goal(path: str, goals: Mapping[str, str]) -> str | None:
-    """Return the goal file of a path, which may have a prefix and be relative to the repository or the workspace."""
+    """Return the goal file that a path names. Prefixes, and paths relative to the workspace, are understood."""
     for name in (path, _without_prefix(path)):
         if (found := name.removeprefix(f"{REPO}/")) in goals:
             return found
@@ -97,7 +97,7 @@ def _goal(path: str, goals: Mapping[str, str]) -> str | None:
 
 
 def _patched(text: str, patch: PatchedFile, name: str) -> str:
-    """Apply the hunks of one file. Newlines are those of the text, whatever those of the diff are."""
+    """Apply the hunks of one file. Added lines get the newlines of the text, not those of the diff."""
     lines = text.split("\n")
     end = "\r" if lines[0].endswith("\r") else ""
     ending = [lines.pop()] if not lines[-1] else []
@@ -107,7 +107,7 @@ def _patched(text: str, patch: PatchedFile, name: str) -> str:
         place = image.place(hunk, old)
         if place is None:
             raise SubmissionError(
-                f"{name}: the hunk at line {hunk.source_start} does not apply: its {len(old)} old lines occur nowhere"
+                f"{name}: the hunk at line {hunk.source_start} does not apply: its {len(old)} old lines were not found"
             )
         new = []
         number = place
@@ -145,7 +145,7 @@ class _Image:
         return next((place for place in _nearest(hunk.target_start - 1, last) if self._matches(place, old)), None)
 
     def replace(self, place: int, count: int, new: Sequence[str]) -> None:
-        """Replace the old lines of a hunk by its new lines."""
+        """Replace the old lines of a hunk with its new lines."""
         self.lines[place : place + count] = new
         self._plain[place : place + count] = [None] * len(new)
         self._growth += len(new) - count
@@ -155,7 +155,7 @@ class _Image:
 
 
 def _nearest(place: int, last: int) -> Iterator[int]:
-    """Yield all places from 0 to `last` by distance from a place; of two equally distant ones, the later first."""
+    """Yield all places from 0 to `last` by distance from a place; of two equally distant places, the later first."""
     place = max(0, min(place, last))
     yield place
     for distance in range(1, max(place, last - place) + 1):

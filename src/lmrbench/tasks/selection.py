@@ -1,4 +1,4 @@
-"""Select tasks by the patterns that a user gives."""
+"""Select tasks by patterns: ids, globs, papers and categories."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def select(tasks: Iterable[Task], patterns: Iterable[str], tier: Tier = "functio
     Args:
         tasks: The tasks to select from.
         patterns: Slugs of papers, categories, or globs over task ids. Without patterns, all tasks of the tier are
-            selected. The id of a task selects it in any tier.
+            selected. A full task id selects its task in any tier.
         tier: The tier that patterns other than ids select from.
 
     Raises:
@@ -51,19 +51,19 @@ def select(tasks: Iterable[Task], patterns: Iterable[str], tier: Tier = "functio
 def select_with_draws(
     tasks: Sequence[Task], patterns: Iterable[str], tier: Tier = "function", fresh: int | None = None
 ) -> tuple[tuple[Task, ...], list[Drawn]]:
-    """Select listed tasks by `select`, and draws of forensic tasks, which are made on demand.
+    """Select listed tasks as `select` does, and draws of forensic tasks, which are not listed but made on demand.
 
-    The id of a forensic task, such as `dpo/forensic_3_17`, selects it in any tier.
+    The id of a forensic task, such as `dpo/forensic_3_17`, selects its draw in any tier.
 
     Args:
         tasks: The tasks to select from.
         patterns: See `select`. In the forensic tier, they select papers.
         tier: The tier that patterns other than ids select from.
-        fresh: In the forensic tier, the seed of new draws of 1 to 12 deviations, in place of the published draws. Every
-            second one is entangled.
+        fresh: In the forensic tier, the seed of new draws of 1 to 12 deviations, in place of the published draws. Half
+            of the draws with several deviations are entangled.
 
     Returns:
-        The listed tasks, and the draws with a task of their paper.
+        The listed tasks, and the draws, each with a task of its paper.
 
     Raises:
         TaskError: A pattern selects nothing.
@@ -88,17 +88,17 @@ def select_with_draws(
         for draw in _fresh(fresh, number) if fresh is not None else [draw.id for draw in deviation_pool(task).draws]:
             found[f"{task.paper.slug}/{draw}"] = (task, draw)
     if not found:
-        raise TaskError("no draws are published here (use --fresh SEED), or no paper has a deviations.toml")
+        raise TaskError("there are no published draws (use --fresh SEED), or no paper has a deviations.toml")
     return (), list(found.values())
 
 
 def _fresh(seed: int, number: int) -> list[DrawId]:
-    """Return the draws of one paper. Over all papers, half of the draws of each size are entangled."""
+    """Return the new draws of a paper. Over all papers, half of the draws of each size above 1 are entangled."""
     return [DrawId(count, seed, count > 1 and (number + place) % 2 == 1) for place, count in enumerate(LADDER)]
 
 
 def only(tasks: Sequence[Task], name: str) -> Task:
-    """Return the one task that a name selects. Raises TaskError if it selects several."""
+    """Return the only task that a name selects. Raises TaskError unless it selects exactly one."""
     if len(tasks) != 1:
         raise TaskError(f"{name!r} names {counted(len(tasks), 'task')}: {', '.join(task.id for task in tasks)}")
     return tasks[0]
@@ -113,7 +113,7 @@ def paper_task(tasks: Iterable[Task], paper: str) -> Task:
 
 
 def gradable(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], str]:
-    """Return the tasks that have a check, and a message that names the others. An imported task may have no check.
+    """Return the tasks that have a check, and a message that names the tasks without one. Imported tasks may lack one.
 
     Raises TaskError if tasks are given and none of them has a check.
     """
@@ -128,7 +128,7 @@ def gradable(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], str]:
 
 
 def of_answered_tiers(tasks: Iterable[Task], answered: Collection[str]) -> tuple[Task, ...]:
-    """Return the tasks of every tier that has a task in `answered`, which holds ids."""
+    """Return the tasks of each tier in which a task was answered; `answered` has the ids of the answered tasks."""
     tasks = tuple(tasks)
     tiers = {task.tier for task in tasks if task.id in answered}
     return tuple(task for task in tasks if task.tier in tiers)

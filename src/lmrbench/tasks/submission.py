@@ -48,7 +48,7 @@ class Submission(StoredRecord):
         label: A description of the sample.
         code: The Python text of each goal file, by path; or one text, such as the response of a model, that contains
             all targets.
-        warnings: What was left out when the submission was collected, one line each.
+        warnings: One line for each part that was left out when the submission was collected.
     """
 
     system: Text = Field(min_length=1)
@@ -65,7 +65,7 @@ class Submission(StoredRecord):
 
     @property
     def code_bytes(self) -> int:
-        """The size of the code in bytes, names of files included."""
+        """The size of the code in bytes, including the names of files."""
         texts = [self.code] if isinstance(self.code, str) else [*self.code.keys(), *self.code.values()]
         return sum(len(text.encode()) for text in texts)
 

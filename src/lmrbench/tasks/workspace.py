@@ -26,7 +26,7 @@ from lmrbench.tasks.model import STATED_TIME_LIMITS, Form, Inputs, Target, Task,
 from lmrbench.tasks.tiers.logged import EXPERIMENT, REPLAY, RESULTS, replay
 
 REPO = "repo"
-# Limits of a folder that is read whole.
+# The maximum number of files and bytes that `folder_files` reads.
 _MOST_FILES, _MOST_BYTES = 100_000, 1 << 30
 RULES = (
     "Tensors are dense and on the CPU. Functions may be called any number of times, in any order and with different "
@@ -34,14 +34,14 @@ RULES = (
     "including their flags, modes and hooks, unless a document says so. Call models and modules themselves, so that "
     "their hooks run. Second derivatives are not needed. Validate inputs only where a document or a caller requires it."
 )
-# Where a solver finds the paper, by its form.
+# The words that tell a solver which file contains the paper, by form of the paper. The title follows them.
 PAPER_FILES: Mapping[Form, str] = {
     "summary": "`paper.md` is a summary of",
     "pdf": "`paper.md` is the text of",
     "latex": "`paper.md` is the text of",
     "pdf-file": "`paper.pdf` is",
 }
-# The version is that of this machine and not a part of the task, so digests leave it out.
+# The version of Python depends on this machine and is not part of the task, so digests leave this sentence out.
 PYTHON = f" Your code is run by Python {sys.version_info.major}.{sys.version_info.minor}."
 
 
@@ -49,8 +49,8 @@ def folder_files(folder: Path) -> dict[str, bytes]:
     """Read all files below a folder except litter (see `is_litter`).
 
     Raises:
-        TaskError: The folder does not exist, is too large, or contains a link that leaves it or an entry that is
-            neither a file nor a folder.
+        TaskError: The folder does not exist, is too large, or contains a link to a path outside of it or an entry that
+            is neither a file nor a folder.
     """
     if not folder.is_dir():
         raise TaskError(f"{folder}: there is no such folder")
@@ -65,7 +65,7 @@ def folder_files(folder: Path) -> dict[str, bytes]:
                     data = file.read(left + 1)
                 left -= len(data)
                 if left < 0:
-                    raise TaskError(f"{path}: with this file, its folder contains more than {_MOST_BYTES} bytes")
+                    raise TaskError(f"{path}: this file exceeds the limit of {_MOST_BYTES} bytes for the whole folder")
                 files[path.relative_to(folder).as_posix()] = data
         return dict(sorted(files.items()))
     except OSError as error:
@@ -111,7 +111,7 @@ def _masked(name: str, snapshot: TaskFiles, targets: tuple[Target, ...]) -> Mapp
 
 
 def _masked_goals(name: str, snapshot: TaskFiles, targets: Iterable[Target]) -> dict[str, bytes]:
-    """Return the files of targets without their bodies."""
+    """Return the files that contain targets, with the bodies of the targets masked."""
     by_file: dict[str, list[str]] = {}
     for target in targets:
         by_file.setdefault(target.file, []).append(target.qualname)
@@ -172,9 +172,9 @@ def goal_signatures(task: Task) -> dict[Target, str]:
 
 
 def target_texts(task: Task, files: Mapping[str, bytes]) -> dict[Target, tuple[int, str]]:
-    """Return the targets of a task in a version of the repository (see `texts_of`).
+    """Return the number of the first line and the text of each target of a task (see `texts_of`).
 
-    Use it for trusted files only; `lmrbench.grading.reading` reads those of submissions in bounded time.
+    Use it for trusted files only; `lmrbench.grading.reading` reads the files of submissions in bounded time.
     """
     return texts_of(task.targets, files)
 
@@ -199,7 +199,7 @@ def texts_of(targets: Iterable[Target], files: Mapping[str, bytes]) -> dict[Targ
 
 
 def one_text(repository: Mapping[str, bytes], task: Task) -> str:
-    """Join the goal files of a task to one text that contains all of its targets.
+    """Join the goal files of a task into one text.
 
     Args:
         repository: A version of the repository, by path.
@@ -214,7 +214,7 @@ def _below(folder: Path, root: Path) -> Iterator[Path]:
         if is_litter(PurePosixPath(path.relative_to(root).as_posix())):
             continue
         if path.is_symlink() and not path.resolve().is_relative_to(root.resolve()):
-            raise TaskError(f"{path}: is a link that leaves the folder; remove it")
+            raise TaskError(f"{path}: is a link to a path outside the folder; remove it")
         yield path
         if path.is_dir():
             yield from _below(path, root)
@@ -234,7 +234,7 @@ def _without_outputs(data: bytes, place: str) -> bytes:
 
 
 def instruction(task: Task, inputs: Inputs, paper: Form = "summary") -> str:
-    """Return the instruction for a solver in Markdown: the task's own, and the rules that apply to every task.
+    """Return the instruction for a solver in Markdown: the task's own instruction and the rules for every task.
 
     Args:
         task: A task of any tier.
@@ -249,8 +249,8 @@ def instruction(task: Task, inputs: Inputs, paper: Form = "summary") -> str:
     targets = ", ".join(f"`{target}`" for target in task.targets)
     seen = {
         "full": f"The repository is in `{REPO}/`; the bodies of these functions are missing. Fill them in there.",
-        "paper+file": f"Of the repository you see only the goal file, in `{REPO}/`. Fill in the function there.",
-        "paper": "You see nothing of the repository but the functions below. Write them into `answer.py`.",
+        "paper+file": f"Only the files of these functions are in `{REPO}/`; their bodies are missing. Fill them in.",
+        "paper": "You see only the functions below, not the rest of the repository. Write them into `answer.py`.",
     }[inputs]
     parts = [
         f"# {task.id}",
@@ -279,14 +279,14 @@ def session_instruction(tasks: Sequence[Task], inputs: Inputs, paper: Form = "su
     first = tasks[0]
     asked = [target for task in tasks for target in task.targets]
     others = ", ".join(f"`{target}`" for target in first.siblings if target not in asked)
-    seen = "Of the repository you see only the goal files" if inputs == "paper+file" else "The repository is"
+    seen = "Only the files of these functions are" if inputs == "paper+file" else "The repository is"
     parts = [
         f"# {first.paper.slug}",
         f"Implement {', '.join(f'`{target}`' for target in asked)} as the paper describes them. "
         f"{PAPER_FILES[paper]}: {first.paper.title} ({first.paper.venue} {first.paper.year}).",
-        f"{seen} in `{REPO}/`; the bodies of these functions are missing. Fill them in there. Only these functions are "
-        "taken from your work, and new helpers, constants and imports that they need in the same file. Edits elsewhere "
-        "do not count. Each task is graded by itself.",
+        f"{seen} in `{REPO}/`; the bodies of these functions are missing. Fill them in there. Only these functions, "
+        "and new helpers, constants and imports that they need in the same file, are taken from your work. Edits "
+        "elsewhere do not count. Each task is graded separately.",
         f"These functions are masked, too, but are not part of your work: {others}." if others else "",
         *(f"# {task.id}\n\n{task.instruction.strip()}" for task in tasks),
         rules(*tasks),
@@ -295,12 +295,12 @@ def session_instruction(tasks: Sequence[Task], inputs: Inputs, paper: Form = "su
 
 
 def rules(*tasks: Task) -> str:
-    """Return the section of an instruction on what holds for every task, with the packages of the given ones."""
+    """Return the section of an instruction with the rules for every task and the packages that tasks may import."""
     return f"## Rules for every task\n\n{RULES}\n\n{_machine(*tasks)}"
 
 
 def _machine(*tasks: Task) -> str:
-    """Return the paragraph on what runs a solver's code."""
+    """Return the paragraph about the packages that may be imported, the version of Python and the time limits."""
     packages = ", ".join(sorted({name for task in tasks for name in third_party_imports(task)})) or "none"
     return f"Packages that may be imported besides Python's own: {packages}.{PYTHON} {STATED_TIME_LIMITS}"
 
@@ -326,7 +326,7 @@ def also_masked(task: Task) -> str:
 
 
 def third_party_imports(task: Task) -> tuple[str, ...]:
-    """Return the top-level imports of repository and check that are third-party packages, sorted."""
+    """Return the names of the third-party packages that the repository and the check import, sorted."""
     return _third_party_imports(task.files)
 
 
@@ -338,7 +338,7 @@ def _third_party_imports(files: TaskFiles) -> tuple[str, ...]:
 
 
 def imported_from_elsewhere(repository: Mapping[str, bytes], *others: str) -> set[str]:
-    """Return the top-level imports that neither Python nor the repository provides.
+    """Return the top-level names of imported modules that neither Python nor the repository provides.
 
     Args:
         repository: The files of the repository, by path.

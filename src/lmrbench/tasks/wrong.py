@@ -2,8 +2,8 @@
 
 `wrong/<task>/<name>.py` is a whole version. `wrong/<task>.toml` describes versions as edits of its `base`, a plain form
 of the target: each table names a version, says what is wrong with it, and lists its edits. Either kind is loaded as the
-text of a Python file that begins with a docstring, which says what of the paper or the instruction the version breaks.
-A docstring that begins with `Edge: ` belongs to a version that ordinary cases need not reject.
+text of a Python file whose docstring says which statement of the paper or the instruction the version violates. If the
+docstring begins with `Edge: `, ordinary cases need not reject the version.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class EditedVersion(Record):
 
     Attributes:
         why: What is wrong with the version.
-        edits: Its edits of the base.
+        edits: The edits that make the version from `base`.
     """
 
     why: Sentence
@@ -54,14 +54,14 @@ def wrong_versions(folder: Path, task: str) -> dict[str, str]:
 
 
 def breaks_only_edge_cases(text: str) -> bool:
-    """Return whether a wrong version, given its text, may be correct but not robust."""
+    """Return whether a wrong version may be correct but not robust, because its docstring begins with `Edge: `."""
     return text.lstrip().strip("\"'").startswith("Edge: ")
 
 
 def _edited_versions(table: dict[str, Any], file: Path) -> dict[str, str]:
     base = table.pop("base", None)
     if not isinstance(base, str):
-        raise TaskError(f"{file}: base: missing; give the text that the versions edit")
+        raise TaskError(f"{file}: base: is missing; add the text that the versions edit")
     return {
         name: _text(validated(EditedVersion, entry, file, name), base, f"{file}: {name}")
         for name, entry in table.items()
@@ -69,7 +69,7 @@ def _edited_versions(table: dict[str, Any], file: Path) -> dict[str, str]:
 
 
 def _text(version: EditedVersion, base: str, where: str) -> str:
-    """Return the file of a version, with as many blank lines after the docstring as ruff's format has."""
+    """Return the text of a version's file, with blank lines after the docstring as `ruff format` puts them."""
     code = edited(base, version.edits, where).removesuffix("\n")
     gap = "\n\n" if code.startswith(("def ", "class ", "@")) else "\n"
     return f'"""{version.why}"""\n{gap}{code}\n'

@@ -1,6 +1,6 @@
 """Fetch the published code that tasks use: verify it, unpack it once into the cache, and make it read-only.
 
-Packages come from the indexes of pip's configuration. Nothing that is fetched is run.
+Packages come from the indexes in pip's configuration. No fetched code is run.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from lmrbench.text import counted
 MOST_BYTES = 1 << 30
 _CHUNK = 1 << 18
 
-# Called with the number of bytes received, and with the total, or None if the server does not state it.
+# Called with the number of bytes received and the total number, which is None if the server does not state it.
 Progress = Callable[[int, int | None], None]
 
 
 def fetch(source: Source, progress: Progress = lambda done, total: None) -> None:
-    """Fetch a source into the cache, unless it is there. Interrupted downloads are resumed.
+    """Fetch a source into the cache, unless it is already there. Interrupted downloads are resumed.
 
     Args:
         source: the package, commit or archive.
         progress: called as bytes arrive.
 
     Raises:
-        SourceError: the source is not available, or its content is not what is pinned.
+        SourceError: the source is not available, or its digest differs from the pinned one.
         RecordError: another process is fetching it.
     """
     if is_fetched(source):
@@ -123,7 +123,7 @@ def _load(address: str, part: Path, progress: Progress) -> None:
             with part.open("ab" if done else "wb") as written:
                 _copy(answer, written, done, total, progress)
     except urllib.error.HTTPError as error:
-        # The part is complete, so the requested range is empty.
+        # Status 416 means that the part is already complete, so that the requested range is empty.
         if error.code != 416 or not done:
             raise SourceError(f"{address}: {error.code} {error.reason}") from error
 
@@ -154,7 +154,7 @@ def _address(source: Source) -> str:
 
 
 def _committed(source: Source) -> Path:
-    """Fetch a commit as an archive. Its name is a digest of its content, which Git verifies."""
+    """Fetch a commit as an archive. Git verifies the content, because the name of a commit is a digest of it."""
     folder = cache_folder() / "sources" / f".{source.key}"
     archive, clone = folder / "commit.tar.gz", folder / "clone"
     _git("init", "--quiet", "--bare", str(clone))

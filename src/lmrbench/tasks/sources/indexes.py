@@ -1,4 +1,4 @@
-"""The files of a package on the indexes of pip's configuration."""
+"""List the files of a package on the indexes in pip's configuration."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class IndexedFile:
 def indexed_files(project: str) -> Iterator[IndexedFile]:
     """Yield the files of all versions of a package, in the order of pip's folders and indexes.
 
-    Raises SourceError at the end if an index can't be reached, after all others were asked.
+    If an index can't be reached, SourceError is raised at the end, after the files of all other indexes.
     """
     try:
         import requests
         from pypi_simple import NoSuchProjectError, PyPISimple
     except ImportError as error:
         raise SourceError(
-            f"asking an index needs {error.name}, which is not installed; pip install 'lmrbench[real]'"
+            f"package indexes can't be read without {error.name}; run pip install 'lmrbench[real]'"
         ) from error
 
     settings = _pip_settings()
@@ -70,11 +70,11 @@ def indexed_files(project: str) -> Iterator[IndexedFile]:
             yanked = (item.yanked_reason or "") if item.is_yanked else None
             yield IndexedFile(item.filename, item.url, item.digests.get("sha256"), yanked, item.upload_time)
     if unreachable:
-        raise SourceError(f"no other index of pip's configuration holds it, and {unreachable}")
+        raise SourceError(f"not all indexes in pip's configuration could be read: {unreachable}")
 
 
 def _pip_settings() -> dict[str, str]:
-    """Return pip's settings, named with underscores, from its files and, with precedence, from the environment."""
+    """Return pip's settings, by name with underscores. Environment variables take precedence over files."""
     command = [sys.executable, "-m", "pip", "config", "list"]
     listed = subprocess.run(command, capture_output=True, text=True, check=False)
     found: dict[str, str] = {}

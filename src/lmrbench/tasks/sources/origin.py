@@ -1,7 +1,8 @@
-"""Repositories that do not come with the suite, and their place on this machine.
+"""Repositories that are not part of the suite: their origin, and their files in the cache.
 
 `[source]` of a task.toml pins a package of an index, a commit of a Git repository, or an archive. `lmrbench setup
-fetch` stores it in the user's cache, from which its files are read. Nothing of it enters the suite's folder.
+fetch` stores it in the user's cache, from which its files are read. No part of it is written to the
+suite's folder.
 """
 
 from __future__ import annotations
@@ -33,20 +34,20 @@ def _target(value: object) -> object:
 
 
 class Source(Record):
-    """`[source]`: the origin of the code, its licence, and the files that count.
+    """`[source]`: the origin of the code, its licence, and the files that are used.
 
     Attributes:
         package: a version on the user's index, as NAME==VERSION.
         file: the name of one of the package's files.
         git: the address of a repository.
-        commit: a commit of it, with all 40 digits.
+        commit: a commit of the repository, with all 40 digits.
         archive: the address of a .tar.gz or .zip.
         sha256: the digest of the package's file or of the archive.
         licence: the licence of the code.
-        keep: globs over paths. A file counts if one of them and none of `drop` matches.
+        keep: globs over paths. A file is used if it matches one of these globs and none of `drop`.
         drop: globs over paths.
-        also_mask: further functions that contain a task's answer. They are masked in every copy.
-        imports: the top-level imports that the tasks need. The code may name others, which they do without.
+        also_mask: further functions that contain a task's answer. They are masked whenever the source is read.
+        imports: the top-level imports that the tasks need. The code may import others, which no task needs.
     """
 
     package: Annotated[str, StringConstraints(pattern=r"^[\w.-]+==[\w.+!-]+$")] | None = None
@@ -85,12 +86,12 @@ def tree_folder(source: Source) -> Path:
 
 
 def is_fetched(source: Source) -> bool:
-    """Return whether a source was fetched completely: its folder is renamed to its final name at the end."""
+    """Return whether a source was fetched completely. Its folder gets its final name only at the end."""
     return tree_folder(source).is_dir()
 
 
 class Kept(bytes):
-    """The content of a file of a source, with its place, so that a sandbox can bind-mount the file."""
+    """The content of a file of a source, with its path on disk, so that a sandbox can bind-mount the file."""
 
     place: Path
 
@@ -102,7 +103,7 @@ class Kept(bytes):
         return kept
 
     def __reduce__(self) -> tuple[Callable[[Path], Kept], tuple[Path]]:
-        """Pickle only the place. Unpickling reads the file, and fails if the source was not fetched there."""
+        """Pickle only the path. Unpickling reads the file, and fails on a machine that has not fetched the source."""
         return _kept_at, (self.place,)
 
 
@@ -112,9 +113,9 @@ def _kept_at(place: Path) -> Kept:
 
 
 class Tree(Mapping[str, bytes]):
-    """The files of a source that count, by path, with the files of an overlay in place of theirs. Read on access.
+    """The used files of a source by path, read on access. Files of the overlay replace those of the source.
 
-    Access raises TaskError, with the command that fetches the source, if it is not in the cache.
+    If the source is not in the cache, access raises a TaskError that names the command to fetch it.
 
     Attributes:
         folder: the folder of the paper, in its suite.
@@ -131,11 +132,11 @@ class Tree(Mapping[str, bytes]):
 
     @property
     def places(self) -> Mapping[str, Path]:
-        """The place of each file of the source, by path."""
+        """The path on disk of each used file of the source, by its path in the source."""
         if self._places is None:
             if not is_fetched(self.source):
                 paper, suite = self.folder.name, self.folder.parent
-                raise TaskError(f"{paper}: {self.source} is not here: lmrbench setup fetch --suite {suite} {paper}")
+                raise TaskError(f"{paper}: {self.source} is not fetched: lmrbench setup fetch --suite {suite} {paper}")
             self._places = dict(sorted(_listed(tree_folder(self.source), self.source)))
         return self._places
 

@@ -1,4 +1,4 @@
-"""Pin a source by its digest, from a version or an address."""
+"""Pin a source, given as a version or an address, by its digest."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _PACKAGE = re.compile(r"[\w.-]+==[\w.+!-]+")
 def pinned(text: str) -> Source:
     """Return the source named by NAME==VERSION, ADDRESS@COMMIT, or the address of an archive.
 
-    The file of a version is its wheel for every machine, or else its source distribution. Licence and imports are left
-    to the author.
+    For a version, the pinned file is its platform-independent wheel, or else its source distribution. The author must
+    fill in the licence and the imports.
 
     Raises:
         UsageError: the text is malformed.
@@ -43,7 +43,10 @@ def pinned(text: str) -> Source:
 
 
 def pinned_release(package: str, release: Release) -> Source:
-    """Return a release of a package, written as NAME==VERSION, as a source. Its digest may have to be computed."""
+    """Return the source that pins a release of `package`, written as NAME==VERSION.
+
+    If the index does not state the digest of the file, the file is downloaded to compute it.
+    """
     file = release.file
     table = {"package": package, "file": file.name, "sha256": file.sha256 or digest_at(file.address)}
     return Source.model_validate({**table, "licence": TO_SAY, "imports": ()})

@@ -1,4 +1,4 @@
-"""The versions of a package on the indexes of pip's configuration, and their dates."""
+"""List the versions of a package on the indexes in pip's configuration, with their dates."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from packaging.version import InvalidVersion, Version
 from lmrbench.errors import SourceError, UsageError
 from lmrbench.tasks.sources.indexes import IndexedFile, indexed_files
 
-# How many versions a message names.
+# The maximum number of versions that a message names.
 MOST_NAMED = 12
 
 
@@ -26,8 +26,8 @@ class Release:
     """A version of a package.
 
     Attributes:
-        version: Its number.
-        file: Its wheel for every machine, or else its source distribution.
+        version: The version number.
+        file: The platform-independent wheel, or else the source distribution.
     """
 
     version: Version
@@ -40,10 +40,10 @@ class Release:
 
 
 def releases(name: str) -> list[Release]:
-    """Return the versions of a package that have a file for every machine and are not withdrawn, the oldest first.
+    """Return the versions of a package that are not yanked and have a platform-independent file, oldest first.
 
     Raises:
-        SourceError: no index has such a file, or one can't be reached.
+        SourceError: no index has such a file, or an index can't be reached.
     """
     best: dict[Version, IndexedFile] = {}
     for item in indexed_files(name):
@@ -54,7 +54,7 @@ def releases(name: str) -> list[Release]:
             best[version] = item
     if not best:
         raise SourceError(
-            f"{name}: no index of pip's configuration holds a wheel for every machine or a source distribution of it"
+            f"{name}: no index of pip's configuration holds a platform-independent wheel or a source distribution"
         )
     return [Release(version, best[version]) for version in sorted(best)]
 
@@ -78,8 +78,8 @@ def release_of(known: list[Release], name: str, version: Version) -> Release:
     rest = len(numbers) - MOST_NAMED
     more = f" and {rest} more" if rest > 0 else ""
     raise SourceError(
-        f"{name}=={version}: no index of pip's configuration holds a wheel for every machine or a source distribution "
-        f"of it; there are {near}{more}"
+        f"{name}=={version}: no index of pip's configuration holds a platform-independent wheel or a source "
+        f"distribution; there are {near}{more}"
     )
 
 
@@ -92,7 +92,7 @@ def version_in(place: str, text: str) -> Version:
 
 
 def _version(file: str, name: str) -> Version | None:
-    """Return the version of a package's file, or None if the file does not run on every machine."""
+    """Return the version of a package's file, or None if it is platform-specific or belongs to another package."""
     try:
         if file.endswith(".whl"):
             project, version, _, tags = parse_wheel_filename(file)
@@ -102,5 +102,5 @@ def _version(file: str, name: str) -> Version | None:
             project, version = parse_sdist_filename(file)
     except (InvalidSdistFilename, InvalidWheelFilename):
         return None
-    # A folder of wheels holds other packages too.
+    # A folder in pip's `find-links` also holds files of other packages.
     return version if project == canonicalize_name(name) else None

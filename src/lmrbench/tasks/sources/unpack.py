@@ -1,7 +1,7 @@
 """Unpack untrusted archives within bounds.
 
-Only regular files and folders are written. An archive that holds anything else, or a path that leads out of the folder,
-is refused as a whole.
+Only regular files and folders are written. An archive that holds anything else, or a path outside the folder, is
+rejected as a whole.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MOST_FILES = 50_000
 MOST_BYTES = 2 << 30
 _CHUNK = 1 << 20
 
-# A path, whether it is a folder, and the content.
+# A path, whether it is a folder, and a function that opens the content.
 _Member = tuple[str, bool, Callable[[], IO[bytes] | None]]
 
 
@@ -73,7 +73,7 @@ def _write(members: list[_Member], folder: Path, name: str) -> None:
         stream = content()
         if stream is None:
             raise SourceError(f"{name}: {str(path)!r} has no content")
-        # O_EXCL, because an archive may hold the same path twice.
+        # O_EXCL raises an error if the archive holds the same path twice.
         with stream, os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o444), "wb") as written:
             while chunk := stream.read(_CHUNK):
                 room -= len(chunk)

@@ -1,7 +1,8 @@
 """Forensic tasks: find undocumented changes of a repository from the results that the changed program logged.
 
-`deviations.toml` of a paper holds its pool: plausible alternatives for a few lines each. A draw from the pool makes a
-changed program. The solver sees the faithful repository and what the changed program logged.
+The `deviations.toml` of a paper defines its pool of deviations, which are plausible alternatives to a few lines of the
+repository. A draw picks some deviations from the pool; with them the repository becomes the changed program. The solver
+sees the faithful repository and the results that the changed program logged.
 """
 
 from __future__ import annotations
@@ -36,18 +37,18 @@ LADDER = (1, 2, 3, 4, 6, 8, 12)
 TOGETHER = 3
 _NAME = re.compile(r"forensic_(\d+)_(\d+)(_entangled)?")
 _INSTRUCTION = """
-The repository in `repo/` does what the paper says. A changed copy of it was run, in which {places} where a programmer
-may read the paper otherwise, or choose another constant, {was} written differently, in at most a few lines each.
-What may differ stands in {files}; where one of these files
-makes data, the way in which it does so may differ, too. Everything else, seeds included, was as it is here.
+The repository in `repo/` does what the paper says. A changed copy of it was run. In this copy, {places} {was} written
+differently, in at most a few lines each: a programmer may read the paper differently there, or choose another constant.
+Only {files} may differ from the copy; if one of these files
+makes data, the way in which it does so may differ, too. Everything else, including the seeds, is the same.
 
-`results.json` holds the metrics that `run(seed)` of the changed copy's `experiment.py` returned under the seeds
-{seeds}, by stage in the order of the program. `python replay.py` runs the repository in the same way (one thread,
-double precision) and prints for each stage which metrics differ.
+`results.json` contains the metrics that `run(seed)` in the `experiment.py` of the changed copy returned for the seeds
+{seeds}, by stage, in the order in which the program computes them. `python replay.py` runs the repository in the same
+way (one thread, double precision) and prints the metrics that differ for each stage.
 
-Find what was changed, and change the repository in the same way, so that it gives the metrics of the changed copy
-under every seed. It is graded under seeds that are not published. Metrics agree if they differ by at most
-{atol} + {rtol} times the value. Those under `rates` are for people and are not graded.
+Find the changes and make them in the repository, so that it gives the metrics of the changed copy for every seed.
+It is graded with seeds that are not published. Metrics agree if they differ by at most {atol} + {rtol} times the value.
+The metrics under `rates` are for information only and are not graded.
 """
 
 
@@ -56,8 +57,8 @@ class Deviation(FileEdit):
 
     Attributes:
         why: How the changed program deviates from the paper.
-        allowed_by: The sentence of the paper that can be read so, or what the paper leaves open.
-        stage: The first stage of the experiment in which the change shows.
+        allowed_by: The sentence of the paper that can be read this way, or the detail that the paper leaves open.
+        stage: The first stage of the experiment whose metrics the change affects.
     """
 
     why: Sentence
@@ -65,7 +66,7 @@ class Deviation(FileEdit):
     stage: str = Field(min_length=1)
 
 
-# A task of a paper, and a draw.
+# Any task of a paper, and a draw from the paper's pool.
 Drawn = tuple[Task, DrawId]
 
 
@@ -74,7 +75,7 @@ class DeviationPool(Record):
 
     Attributes:
         tolerance: The tolerance within which metrics agree.
-        trains: The smallest and the largest value of a metric for which a changed program still counts as working.
+        trains: By metric, the smallest and the largest value with which a changed program still counts as working.
         draws: The published draws.
         deviation: All deviations by name.
     """
@@ -86,11 +87,11 @@ class DeviationPool(Record):
 
 
 def deviation_pool(task: Task) -> DeviationPool:
-    """Load the pool of a task's paper and check that each deviation can be made.
+    """Load the pool of a task's paper and check that each deviation can be applied.
 
     Raises:
         TaskError: The paper has no pool, the pool is malformed, or a deviation cannot be applied or parsed. The message
-            names file and key.
+            names the file and the key.
     """
     file = task.folder / FILE
     pool = parsed_pool(task)
@@ -137,7 +138,7 @@ def changed(
 def chosen(task: Task, pool: DeviationPool, draw: Draw) -> dict[str, Deviation]:
     """Draw deviations from a pool. No two of them change the same line.
 
-    The result is a function of the pool, the repository, and the count, seed and attempt of the draw.
+    The result depends only on the pool, the repository, and the count, seed, entanglement and attempt of the draw.
 
     Args:
         task: A task of the paper.
@@ -171,7 +172,7 @@ def chosen(task: Task, pool: DeviationPool, draw: Draw) -> dict[str, Deviation]:
 
 
 def _turns(pool: DeviationPool, key: str, entangled: bool) -> Iterator[str]:
-    """Yield the stages to draw from, one after the other, without an end."""
+    """Yield, without end, the stage from which each further deviation is drawn."""
     stages = sorted({item.stage for item in pool.deviation.values()}, key=lambda stage: _digest(f"{key} {stage}"))
     together = [stage for stage in stages for _ in range(TOGETHER if entangled else 1)]
     return chain(together, chain.from_iterable(repeat(stages)))
@@ -182,7 +183,7 @@ def _digest(text: str) -> bytes:
 
 
 def pool_digest(task: Task, pool: DeviationPool) -> str:
-    """Return the SHA-256 of what a draw depends on besides its numbers: the pool and the repository."""
+    """Return the SHA-256 of the pool and the repository, on which a draw depends in addition to its own numbers."""
     deviations = {name: item.model_dump(mode="json") for name, item in pool.deviation.items()}
     bounds = pool.model_dump(mode="json", include={"trains", "tolerance"})
     files = {"deviations": json.dumps([deviations, bounds], sort_keys=True).encode()}
@@ -195,7 +196,7 @@ def is_forensic(task_id: str) -> bool:
 
 
 def draw_id(name: str) -> DrawId | None:
-    """Return what the name of a forensic task says about its draw, or None for any other name."""
+    """Parse the name of a forensic task; return None for any other name."""
     match = _NAME.fullmatch(name)
     return DrawId(int(match[1]), int(match[2]), match[3] is not None) if match else None
 
@@ -248,7 +249,7 @@ def forensic_task(task: Task, pool: DeviationPool, draw: Draw, results: str = ""
 def share_found(task: Task, answered: Mapping[str, str]) -> float:
     """Return the share of a draw's deviations that a submission contains literally, apart from layout and comments.
 
-    This is a lower bound: equivalent code in other words is not recognized.
+    This is a lower bound: equivalent code that is written differently is not recognized.
 
     Args:
         task: The forensic task.
@@ -278,7 +279,7 @@ def _is_made(deviation: Deviation, faithful: Mapping[str, bytes], answered: Mapp
 def in_one_layout(data: bytes) -> str:
     """Normalize the layout of a Python file and drop its comments; return "" if the file cannot be parsed.
 
-    Call this inside a reader process for files of submissions, because parsing can take unbounded time.
+    For files of submissions, call this inside a reader process, because parsing can take unbounded time.
     """
     try:
         return ast.unparse(syntax_tree(decode(data)[0]))

@@ -1,20 +1,20 @@
 """Generate checks and programs that run a repository's experiment reproducibly.
 
 `experiment.run(seed)` of a repository returns its metrics by stage, such as `{"data": {"mean length": 5.25}}`, in the
-order of the program. Counts and shares stand under `rates`: they are for people and decide nothing. The experiment is
-run on one thread and in double precision, so that metrics can be compared. A solver who sees the results under the
-published seeds also gets a program that runs the experiment in the same way and prints the differences. Checks use
-other seeds.
+order in which the program computes them. Counts and shares are under `rates`, which are for information only and are
+not graded. The experiment is run on one thread and in double precision, so that metrics can be compared. A solver who
+sees the results for the published seeds also gets a program that runs the experiment in the same way and prints the
+differences. Checks use other seeds.
 """
 
 from __future__ import annotations
 
 RESULTS, REPLAY = "results.json", "replay.py"
-# The file in which `replay.py` counts its runs, one a line.
+# The file in which `replay.py` counts its runs, one line for each.
 COUNT = "replay.count"
 # The key of the metrics in an observation.
 EXPERIMENT = "experiment"
-# The entry of the metrics that decides nothing.
+# The entry of the metrics that is not graded.
 RATES = "rates"
 PUBLISHED_SEEDS = (0, 1, 2)
 _FIRST, _COUNT = max(PUBLISHED_SEEDS) + 1, 2
@@ -45,7 +45,7 @@ def logged(seed):
     return run(seed)
 '''
 _WARM_TORCH = """
-# The first step of an optimizer imports much of torch. Done here, it is done once for all runs.
+# The first step of an optimizer imports much of torch. With a step here, all runs share these imports.
 weight = torch.zeros(1, requires_grad=True)
 weight.grad = torch.zeros(1)
 torch.optim.SGD([weight], lr=0.1).step()
@@ -61,7 +61,7 @@ def cases(seed):
 def observe(case):
     return {{"experiment": logged(case["seed"])}}
 '''
-# Appended to a check, so that rates decide nothing.
+# Appended to a check, so that rates are not graded.
 _WITHOUT_RATES = """
 _logged_with_rates = logged
 
@@ -82,11 +82,11 @@ def cases(seed):
 def observe(case):
     return {{"experiment": logged(case["logged"])}} if "logged" in case else _own_observe(case)
 """
-_REPLAY = '''"""Run the experiment under the seeds of results.json, and show for each stage which metrics agree.
+_REPLAY = '''"""Run the experiment with the seeds of results.json, and show for each stage which metrics agree.
 
-    python replay.py                        # repo/ under every seed
-    python replay.py --seed 0               # under one seed
-    python replay.py variants/*             # several copies of repo/, side by side, under the first seed
+    python replay.py                        # repo/ with every seed
+    python replay.py --seed 0               # with one seed
+    python replay.py variants/*             # several copies of repo/, side by side, with the first seed
 
 The number of runs is counted in replay.count.
 """
@@ -105,7 +105,7 @@ RTOL, ATOL = {rtol}, {atol}
 {logged}
 
 def flat(value, path=""):
-    """Every number and text of a nested value, by path."""
+    """Return every number and text of a nested value, by path."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else None
     if items is None:
         return {{path: value}}
@@ -113,14 +113,14 @@ def flat(value, path=""):
 
 
 def agree(one, other):
-    """Whether two values of a metric are the same within the tolerance."""
+    """Return whether two values of a metric are the same within the tolerance."""
     if isinstance(one, (int, float)) and isinstance(other, (int, float)):
         return abs(one - other) <= ATOL + RTOL * abs(one) or (one != one and other != other)
     return one == other
 
 
 def compared(wanted, found):
-    """A line for each stage, and one for each of its metrics that differs."""
+    """Yield a line for each stage, and one for each of its metrics that differs."""
     for stage in dict.fromkeys([*wanted, *found]):
         one, other = flat(wanted.get(stage, {{}})), flat(found.get(stage, {{}}))
         far = [name for name in dict.fromkeys([*one, *other]) if not agree(one.get(name), other.get(name))]
@@ -131,7 +131,7 @@ def compared(wanted, found):
 
 
 def run(item):
-    """What the experiment of a copy of the repository returns under a seed, or why it returns nothing."""
+    """Return the metrics of a copy of the repository for a seed, or the traceback if the experiment fails."""
     folder, seed = item
     os.chdir(folder)
     sys.path.insert(0, os.getcwd())
@@ -145,14 +145,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("variants", nargs="*", type=Path, metavar="VARIANT", help="a copy of repo/")
     parser.add_argument("--seed", help="one of the seeds of results.json")
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="how many runs at a time")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="number of parallel runs")
     given = parser.parse_args()
     results = json.loads((HERE / "results.json").read_text())
     seeds = [given.seed] if given.seed else list(results)[: 1 if given.variants else None]
     todo = [(folder.resolve(), seed) for folder in given.variants or [HERE / "repo"] for seed in seeds]
     with open(HERE / "replay.count", "a") as file:
         file.write("run\\n" * len(todo))
-    # Each run has a process of its own, which has the libraries from this one.
+    # Each run has a process of its own, which is forked from this one and so has its libraries.
     with multiprocessing.get_context("fork").Pool(given.jobs, maxtasksperchild=1) as pool:
         for (folder, seed), found in zip(todo, pool.imap(run, todo, chunksize=1)):
             print(f"{{folder.name}}, seed {{seed}}")
@@ -166,7 +166,7 @@ if __name__ == "__main__":
 
 
 def fresh_check(imports: tuple[str, ...]) -> str:
-    """Return a check that observes the experiment under unpublished seeds.
+    """Return a check that observes the experiment with unpublished seeds.
 
     Args:
         imports: The top-level imports of the repository.
@@ -175,23 +175,23 @@ def fresh_check(imports: tuple[str, ...]) -> str:
 
 
 def and_the_experiment(check: str, imports: tuple[str, ...], has_rates: bool) -> str:
-    """Append the experiment under unpublished seeds to the cases of a check.
+    """Append cases that run the experiment with unpublished seeds to a check.
 
     Args:
         check: The source of the check.
         imports: The top-level imports of the repository.
-        has_rates: Whether the experiment returns rates, which are left out.
+        has_rates: Whether the experiment returns rates, which are then left out.
     """
     logged = _logged(imports) + (_WITHOUT_RATES if has_rates else "")
     return check + _AND_THE_EXPERIMENT.format(logged=logged, seeds=_FRESH_SEEDS)
 
 
 def published_check(imports: tuple[str, ...], seeds: tuple[int, ...] = PUBLISHED_SEEDS, threads: int = 1) -> str:
-    """Return a check that observes the experiment under published seeds.
+    """Return a check that observes the experiment with published seeds.
 
     Args:
         imports: The top-level imports of the repository.
-        seeds: The seeds that the experiment runs under.
+        seeds: The seeds that the experiment runs with.
         threads: The number of threads.
     """
     return _CASES.format(logged=_logged(imports, threads), seeds=list(seeds))

@@ -1,7 +1,7 @@
-"""Tasks of whole methods, which have more checks and wrong versions than their author wrote.
+"""Complete the tasks of whole methods: add cases and wrong versions to those that the author wrote.
 
-The check also runs the experiment under unpublished seeds and observes its metrics. Each deviation of the paper's pool
-that lies in a masked function is a wrong version.
+The check also runs the experiment with unpublished seeds and observes its metrics. Each deviation of the paper's pool
+that is inside a masked function becomes a wrong version.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def method_task(task: Task) -> Task:
     Raises:
         TaskError: The pool cannot be read.
     """
-    # Where there is a pool, the experiment returns rates, which decide nothing.
+    # The experiment of a paper that has a pool returns rates, which are not graded.
     has_rates = bool(task.files.deviations)
     files = replace(
         task.files,
@@ -35,7 +35,7 @@ def method_task(task: Task) -> Task:
 
 
 def _deviating(task: Task) -> Iterator[tuple[str, str]]:
-    """Yield name and code of the wrong versions that deviations in the bodies of the targets make."""
+    """Yield the name and the code of a wrong version for each deviation in the body of a target."""
     repository, file = task.files.repository, task.folder / FILE
     bodies: dict[str, list[range]] = {}
     for target in task.targets:

@@ -49,7 +49,7 @@ def twins(folder: Path, tasks: Sequence[Task]) -> tuple[Task, ...]:
         tasks: The tasks of the paper.
 
     Raises:
-        TaskError: A twin is malformed. The message names file and key.
+        TaskError: A twin is malformed. The message names the file and the key.
     """
     return tuple(_twin(file, tasks) for file in sorted((folder / "twins").glob("*.toml")))
 
