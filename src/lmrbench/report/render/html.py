@@ -18,7 +18,7 @@ def environment(package: str, folder: str) -> Environment:
 
     Args:
         package: The package that holds the templates.
-        folder: Their folder in it.
+        folder: The folder of the templates in the package.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
