@@ -289,7 +289,7 @@ def _svg(figure: Figure, name: str) -> str:
     """Return a figure as an SVG element. Its ids start with a name, which keeps them unique on a page of figures."""
     file = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}), warnings.catch_warnings():
-        # The browser has the glyphs that the font of matplotlib lacks.
+        # Missing glyphs do not matter: the text is drawn by the browser, whose fonts have them.
         warnings.filterwarnings("ignore", message="Glyph")
         figure.savefig(file, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
     _, start, body = file.getvalue().partition("<svg")

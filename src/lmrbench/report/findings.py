@@ -137,7 +137,7 @@ def _undated(findings: Findings, option: str) -> list[str]:
 
 
 def by_group(findings: Findings) -> dict[Group, Findings]:
-    """Return the findings of each tier that has any, the headline tier first.
+    """Return the findings of each tier that has results, the headline tier first.
 
     In the method tier, the prompt and agent settings are kept apart: only agents can run the experiment, and only
     prompts state the details that otherwise only the logged results tell.
@@ -169,7 +169,7 @@ def _is_of(systems: set[str], item: Result) -> bool:
 
 
 def by_suite(findings: Findings) -> dict[str, Findings]:
-    """Return the findings of each suite that has any, by its name."""
+    """Return the findings of each suite that has results, by its name."""
     return {
         name: _of_tasks(findings, {task for task, its in findings.suites.items() if its == name})
         for name in dict.fromkeys(findings.suites.values())

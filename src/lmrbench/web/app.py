@@ -253,6 +253,6 @@ def application(viewer: Viewer, hosts: Sequence[str]) -> Starlette:
             Route("/run/{run:int}/compare", viewer.compare),
         ],
         exception_handlers={HTTPException: error_handler("base"), LmrbenchError: error_handler("base")},
-        # Prevents DNS rebinding: requests under a foreign host name that resolves to this machine are refused.
+        # Prevents DNS rebinding: requests with a foreign host name that resolves to this machine are refused.
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))],
     )

@@ -1,4 +1,4 @@
-"""Format numbers for the cells of a table. A missing number reads "not defined"."""
+"""Format numbers for the cells of a table. A missing number is shown as "not defined"."""
 
 from __future__ import annotations
 

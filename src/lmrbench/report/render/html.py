@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def environment(package: str, folder: str) -> Environment:
-    """Return an environment whose templates escape every value and raise on a missing one.
+    """Return an environment whose templates escape every value and raise an error on a missing one.
 
     Args:
         package: The package that holds the templates.

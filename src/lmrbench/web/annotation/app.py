@@ -367,6 +367,6 @@ def application(annotation: Annotation, hosts: Sequence[str]) -> Starlette:
             *(Route(path, annotation.posted(endpoint), methods=["POST"]) for path, endpoint in written.items()),
         ],
         exception_handlers={HTTPException: error_handler("annotation"), LmrbenchError: error_handler("annotation")},
-        # Prevents DNS rebinding: requests under a foreign host name that resolves to this machine are refused.
+        # Prevents DNS rebinding: requests with a foreign host name that resolves to this machine are refused.
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))],
     )
