@@ -93,7 +93,7 @@ def _attempts(counts: Mapping[str, tuple[int, int]], k: int) -> Attempts:
 def _check(answers: int, passes: int, k: int) -> None:
     if not (1 <= k <= answers and 0 <= passes <= answers):
         raise ValueError(
-            f"expected 1 <= k <= answers and 0 <= passes <= answers; got passes {passes}, answers {answers}, k {k}"
+            f"expected 1 <= k <= answers and 0 <= passes <= answers; got {passes} passes, {answers} answers and k = {k}"
         )
 
 
