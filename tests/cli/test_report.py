@@ -46,7 +46,7 @@ def test_a_report_fits_a_screen_and_says_what_may_be_concluded(graded):
     rows = [line.split() for line in result.stdout.splitlines()]
     assert ["system", "tasks", "correct", "95%", "interval", "robust"] in rows
     assert ["me", "1", "33.3%"] in [row[:3] for row in rows]
-    assert "you and me differ by 66.7 points on 1 common task, which allows no test." in result.stdout
+    assert "you and me differ by 66.7 points on 1 common task; one paper is too few for a test." in result.stdout
     assert len(rows) < 12
     markdown = run("report", graded, "--markdown", cwd=graded.parent).stdout
     # What a reader must know to compare the row with others.

@@ -194,7 +194,7 @@ def test_of_one_annotator_and_of_nobody(run_folder, tmp_path):
     assert "not defined: no item was labelled by both" in shown
     with pytest.raises(UsageError, match="only unit tests rated these answers"):
         call("analyse", "agreement", run_folder)
-    with pytest.raises(UsageError, match="sample 0 of toy/blend by secret-one is in another run, too"):
+    with pytest.raises(UsageError, match="sample 0 of toy/blend by secret-one is also graded in another run"):
         call("analyse", "agreement", run_folder, shutil.copytree(run_folder, tmp_path / "copy"))
 
 

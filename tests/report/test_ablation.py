@@ -109,7 +109,7 @@ def test_what_can_not_be_compared_is_a_sentence(ablate):
     shown, _ = ablate([("me", "full", one), ("you", "paper", {"a/1": [True]}), ("you", "full", {"a/2": [True]})])
     assert shown.splitlines() == [
         "me: not defined: only one run, with inputs full",
-        "you: not defined: no task has an answer under all inputs (full, paper)",
+        "you: not defined: no task has an answer with all inputs (full, paper)",
     ]
 
 
@@ -125,7 +125,9 @@ def test_grades_of_another_system_in_the_folder_are_not_counted(grade, write_run
 
 def test_two_runs_with_the_same_inputs_are_refused(ablate):
     one = {"a/1": [True]}
-    with pytest.raises(UsageError, match=r"run0 and \S*run2: both hold me with inputs paper; name only one of them"):
+    with pytest.raises(
+        UsageError, match=r"run0 and \S*run2: both contain answers of me with inputs paper; name only one of them"
+    ):
         ablate([("me", "paper", one), ("me", "full", one), ("me", "paper", one)])
 
 
@@ -133,7 +135,7 @@ def test_other_settings_that_differ_are_said(ablate):
     one = {"a/1": [True], "b/1": [False]}
     runs = [("me", "full", one), ("me", "paper", one)]
     _, said = ablate(runs, paper={"setting": "agent", "temperature": 0.5, "samples": 3, "connections": 2})
-    assert "me: its runs also differ in setting, temperature; no difference is due to inputs alone\n" in said
+    assert "me: its runs also differ in setting, temperature; no difference is due to the inputs alone\n" in said
 
 
 def test_runs_whose_inputs_are_not_known_are_refused(grade, write_run, tmp_path):

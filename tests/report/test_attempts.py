@@ -27,7 +27,7 @@ def test_both_are_unbiased():
 
 @pytest.mark.parametrize(("answers", "passes", "k"), [(3, 1, 4), (3, 1, 0), (3, 4, 1), (0, 0, 1)])
 def test_more_than_was_answered_is_refused(answers, passes, k):
-    with pytest.raises(ValueError, match=f"k is {k}"):
+    with pytest.raises(ValueError, match=f"k = {k}"):
         pass_at_k(answers, passes, k)
 
 

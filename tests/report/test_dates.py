@@ -49,12 +49,12 @@ def test_only_tasks_since_a_date_are_kept_and_expected(found):
     # The first day of a month counts.
     assert set(kept.tiers) == kept.expected == {"c/blend", "d/blend", "e/blend"}
     assert {item.task for item in kept.grades} == kept.expected
-    assert kept.warnings[-1] == "--since: 1 task without a date left out, the first is undated/blend"
+    assert kept.warnings[-1] == "--since: 1 task without a date left out; the first is undated/blend"
     assert build(kept).numbers["rates"]["all"]["me"].correct == pytest.approx(1 / 3)
 
 
 def test_a_date_after_all_tasks_is_an_error_that_names_the_newest(found):
-    with pytest.raises(UsageError, match="the newest one is of 2020-02-10"):
+    with pytest.raises(UsageError, match="the newest one is from 2020-02-10"):
         kept_since(found, date(2021, 1, 1))
 
 

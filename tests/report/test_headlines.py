@@ -36,7 +36,9 @@ def test_a_difference_that_chance_explains_is_told_from_one_that_it_does_not(rep
 def test_equal_systems_and_a_single_paper_allow_no_conclusion(report):
     assert conclusions(report(me=range(5), you=range(5))) == ["me and you are equal on 12 common tasks."]
     (line,) = conclusions(report(me=range(5), you=range(6)))
-    assert line == "you and me differ by 8.3 points on 12 common tasks, all of one paper, which allows no conclusion."
+    assert (
+        line == "you and me differ by 8.3 points on 12 common tasks, but only on one paper, which allows no conclusion."
+    )
 
 
 def test_a_single_system_is_told_what_its_tasks_can_detect(report):

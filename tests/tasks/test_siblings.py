@@ -152,10 +152,10 @@ def test_list_and_every_form_of_export_say_that_tiers_answer_each_other(tiers, t
         assert result.returncode == 0, result.stderr
         return result.stdout + result.stderr
 
-    assert "Tiers of one paper answer each other" in said("list")
+    assert "The tiers of a paper contain answers to each other" in said("list")
     for form in ("workspace", "harbor", "huggingface", "jsonl"):
         place = tmp_path / form
-        assert "Tiers of one paper answer each other" in said(
+        assert "The tiers of a paper contain answers to each other" in said(
             "export", "toy/blend", "--to", str(place), "--format", form
         )
         written = [place] if place.is_file() else place.rglob("*")
@@ -167,5 +167,5 @@ def test_list_and_every_form_of_export_say_that_tiers_answer_each_other(tiers, t
 def test_a_paper_of_one_tier_says_nothing_of_tiers(suite, tmp_path):
     for command in (["list"], ["export", "toy/blend", "--to", tmp_path / "work"]):
         result = lmrbench(*command, "--suite", suite)
-        assert "answer each other" not in result.stdout + result.stderr
+        assert "answers to each other" not in result.stdout + result.stderr
     assert not (tmp_path / "work" / "README.md").exists()

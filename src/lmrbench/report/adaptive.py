@@ -1,4 +1,4 @@
-"""Measure the horizon of a system with forensic tasks that are chosen as its answers come in."""
+"""Measure the horizon of a system with forensic tasks that are chosen from its earlier answers."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from lmrbench.report.horizon import Horizon, Outcome, horizon, most_informative
 from lmrbench.tasks.model import DrawId, Task
 from lmrbench.tasks.tiers.forensic import LADDER, Drawn
 
-# The seeds of draws are below this number.
+# The exclusive upper bound of the seeds of draws.
 SEEDS = 2**31
 
 
 @dataclass(frozen=True)
 class Budget:
-    """When a measurement stops.
+    """The conditions under which a measurement stops.
 
     Attributes:
         tasks: The largest number of tasks.
-        width: The ratio of the ends of the interval at which it is narrow enough; None to use all tasks.
-        batch: The number of tasks that are chosen, and solved, at a time.
+        width: The measurement stops when the upper end of the interval is at most this many times its lower end; None
+            to use all tasks.
+        batch: The number of tasks that are chosen and solved at a time.
     """
 
     tasks: int
@@ -37,16 +38,16 @@ def measured(
     is_fair: Callable[[Task, DrawId], bool],
     answer: Callable[[Sequence[Drawn]], Sequence[Outcome]],
 ) -> Iterator[Horizon]:
-    """Have a system answer tasks until its horizon is known well enough; yield the horizon after each batch.
+    """Have a system answer tasks until the budget ends, and yield the estimate of its horizon after each batch.
 
     Args:
         system: The name of the system.
-        outcomes: Its answers so far.
-        papers: A task of each paper with a pool, by slug.
+        outcomes: The answers of the system so far.
+        papers: One task of each paper that has a pool of deviations, by the slug of the paper.
         seed: The seed of the first draw. Each further draw has the next seed.
-        budget: When to stop.
-        is_fair: Returns whether a paper has a fair draw of some id. If not, a smaller one is tried.
-        answer: Has the system answer tasks. What it could not be asked is left out of the result.
+        budget: The conditions for stopping.
+        is_fair: Returns whether the draw with this id is fair for a paper. If not, fewer changes are tried.
+        answer: Has the system answer tasks, and returns the outcomes without the tasks that it could not be asked.
     """
     found, asked = list(outcomes), len(outcomes)
     while asked < budget.tasks:
@@ -70,7 +71,7 @@ def _next_draws(
     seed: int,
     is_fair: Callable[[Task, DrawId], bool],
 ) -> list[Drawn]:
-    """Choose the most informative draws that are fair. Every second one is entangled."""
+    """Choose the most informative draws that are fair. Draws of several changes are entangled if the seed is odd."""
     draws = []
     for number, (slug, changes) in enumerate(most_informative(outcomes, papers, count), start=seed):
         ids = (

@@ -20,7 +20,7 @@ class ReportPart:
 
     Attributes:
         where: Text that distinguishes the part from the others; empty for the only one.
-        findings: What the part is computed over.
+        findings: The results that the part is computed over.
         numbers: See `Measured`.
     """
 
@@ -34,7 +34,7 @@ class Report:
     """All measures of some findings.
 
     Attributes:
-        findings: What was measured.
+        findings: The results that were measured.
         parts: One for each group of each suite, at least one; the headline tier first.
         sheets: All tables.
         numbers: The JSON report, as records, lists and mappings.
@@ -47,7 +47,7 @@ class Report:
 
     @property
     def not_submitted(self) -> tuple[str, ...]:
-        """A sentence for each system and part that lacks answers to some of the tasks."""
+        """A sentence for each system and part in which the system did not answer all tasks."""
         return tuple(
             f"{system}{part.where}: nothing submitted for {len(tasks)} of {expected}"
             for part in self.parts
@@ -63,12 +63,12 @@ def build(findings: Findings) -> Report:
         findings: The results of one or more runs.
 
     Returns:
-        The report, in which suites, and the groups of a suite, are kept apart.
+        The report, with a separate part for each group of each suite.
     """
     suites = by_suite(findings)
     several = len(suites) > 1
     if not several:
-        # Unfiltered: a label may belong to a task that has neither a grade nor a usage, and so no suite.
+        # Filtering by suite would drop labels of tasks with neither a grade nor a usage, whose suite is unknown.
         suites = {"": findings}
     parts: list[ReportPart] = []
     sheets: list[Sheet] = []

@@ -30,7 +30,7 @@ def systems_of(run: Run) -> list[str]:
 
 
 def unique(names: Iterable[str]) -> list[str]:
-    """Return names, with a number added to repeated ones."""
+    """Return the names, with a number appended to each repetition of a name."""
     found: dict[str, None] = {}
     for name in names:
         numbered = (name if number == 1 else f"{name} {number}" for number in count(1))
@@ -43,8 +43,8 @@ def system_names(runs: Sequence[Run], labels: Sequence[str], shown: Callable[[st
 
     Args:
         runs: Runs of any systems.
-        labels: A name of each run, which is added to the name of a system that several runs hold.
-        shown: A function that is applied to the names in the runs.
+        labels: A label for each run, which is appended to the name of a system that occurs in several runs.
+        shown: A function that returns the displayed form of a name.
 
     Returns:
         For each run, the new name of each of its systems.
@@ -63,7 +63,7 @@ def system_names(runs: Sequence[Run], labels: Sequence[str], shown: Callable[[st
 
 
 def _protocol(run: Run, system: str) -> str:
-    """Return what follows the name of a system that was asked under the paper's protocol."""
+    """Return the suffix of a system's name, which is empty unless it was asked under the paper's protocol."""
     settings = run.facts.solving if run.facts else None
     of_paper = settings is not None and settings.get("protocol") == "paper" and settings.get("system") == system
     return ", paper's protocol" if of_paper else ""
@@ -74,8 +74,8 @@ def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path
 
     Args:
         runs: Runs of any systems.
-        suite: The folder of the suite; a task that it lacks has the category of its grades, or else "unknown".
-        label_files: Files of labels of the answers.
+        suite: The folder of the suite; a task that is not in it has the category of its grades, or else "unknown".
+        label_files: Files with labels of the answers.
 
     Raises:
         UsageError: No label matches an answer of the runs, or a label matches answers of two runs.
@@ -105,7 +105,7 @@ def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path
     }
     slugs: dict[str, str] = {}
     papers = {item.id: slugs.setdefault(str(item.paper.url), item.paper.slug) for item in tasks.values()}
-    # A forensic task is not in the suite, but its paper is.
+    # Forensic tasks are not listed in the suite, so the suite of their paper is looked up.
     named = {
         key: item.suite.name for item in reversed(tasks.values()) if item.suite for key in (item.paper.slug, item.id)
     }
@@ -148,7 +148,7 @@ def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path
 
 
 def _dates(tasks: Mapping[str, Task], categories: Iterable[str]) -> dict[str, date]:
-    """Return since when methods are public, by the ids of the tasks of a suite and of forensic tasks of its papers."""
+    """Return the day on which each task's method became public. A forensic task has the date of its paper."""
     from lmrbench.resampling import paper_of
 
     since = {
@@ -162,7 +162,7 @@ def _dates(tasks: Mapping[str, Task], categories: Iterable[str]) -> dict[str, da
 
 
 def _conditions(facts: RunFacts) -> str:
-    """Return in one line what a reader must know of a run to compare it with another."""
+    """Return one line with the conditions under which a run was graded."""
     seeds = f"{'fresh ' if facts.fresh_seeds else ''}{'seed' if len(facts.seeds) == 1 else 'seeds'}"
     return (
         f"suite {facts.suite or 'without a name'}, sandbox {facts.sandbox}, {len(facts.seeds)} {seeds}, "
@@ -171,7 +171,7 @@ def _conditions(facts: RunFacts) -> str:
 
 
 def warnings_of(runs: Sequence[Run]) -> list[str]:
-    """Return what a reader must know about some runs before their numbers."""
+    """Return the warnings that a reader must see before the numbers of some runs."""
     found = []
     for run in runs:
         if not run.grades:
@@ -220,9 +220,9 @@ def _labels(
         return found, []
     names = ", ".join(map(str, files))
     if not found:
-        raise UsageError(f"{names}: no label matches an answer of these runs; the first is of {others[0].answer}")
+        raise UsageError(f"{names}: no label matches an answer of these runs; the first is for {others[0].answer}")
     unmatched = f"{len(others)} of {len(others) + len(found)} labels match no answer of these runs and are ignored"
-    return found, [f"{names}: {unmatched}; the first is of {others[0].answer}"]
+    return found, [f"{names}: {unmatched}; the first is for {others[0].answer}"]
 
 
 def _commands(run: Run, suite: Path | None) -> Iterator[tuple[Grade, str]]:

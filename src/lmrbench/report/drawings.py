@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from lmrbench.report.measures.rates import Rate
 
-# The most systems that a figure can distinguish by their places, and by their colours.
+# The largest numbers of systems that a figure can distinguish by position, and by colour.
 MOST_PLACES, MOST_COLOURS = 30, 10
 
 
@@ -19,7 +19,7 @@ class Drawing(NamedTuple):
         name: Name in files.
         title: A noun phrase.
         svg: The figure as an SVG element.
-        note: What it shows and does not show, in sentences.
+        note: Sentences that explain the figure and its limits.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Drawing(NamedTuple):
 
 
 def drawings(numbers: Mapping[str, Any]) -> list[Drawing]:
-    """Draw the figures of one part of a report; none if no system has a rate.
+    """Draw the figures of one part of a report. The result is empty if no system has a rate.
 
     Args:
         numbers: `lmrbench.report.build.ReportPart.numbers`.
@@ -59,8 +59,8 @@ def drawings(numbers: Mapping[str, Any]) -> list[Drawing]:
                 "horizons",
                 "Reproduction horizons",
                 draw_horizons(horizons, list(answered)),
-                "The share of forensic tasks in a new paper that the model expects each system to solve, over the "
-                "number of changes. The bars near one half are the 95% intervals of the horizons.",
+                "The share of forensic tasks in a new paper that each system is expected to solve, by a statistical "
+                "model, over the number of changes. The bars near one half are the 95% intervals of the horizons.",
             )
         )
     found += draw_groups(answered, {name: rated(items) for name, items in rates.items() if rated(items)})
@@ -68,16 +68,16 @@ def drawings(numbers: Mapping[str, Any]) -> list[Drawing]:
 
 
 def rated(rates: Mapping[str, Rate]) -> dict[str, Rate]:
-    """Return the systems that have a rate."""
+    """Return only the systems whose rate is defined."""
     return {system: item for system, item in rates.items() if item.correct is not None}
 
 
 def draw_overall(rates: Mapping[str, Rate], most: int | None = None) -> list[Drawing]:
-    """Draw the rates of some systems; no figure without any.
+    """Draw the rates of some systems. The result is empty if there are none.
 
     Args:
         rates: Rates that are defined, by system.
-        most: The number of systems to draw, from the first on; None for all.
+        most: The largest number of systems to draw, in the order of `rates`; None for all.
     """
     from lmrbench.report.figures import draw_rates
 
@@ -94,7 +94,7 @@ def draw_overall(rates: Mapping[str, Rate], most: int | None = None) -> list[Dra
 def draw_prices(
     rates: Mapping[str, Rate], dollars: Mapping[str, float | None], most: int | None = None
 ) -> list[Drawing]:
-    """Draw the costs of some systems against their rates; no figure without known costs.
+    """Draw the costs of some systems against their rates. The result is empty if no costs are known.
 
     Args:
         rates: See `draw_overall`.
@@ -119,7 +119,7 @@ def draw_prices(
 def draw_groups(
     rates: Mapping[str, Rate], groups: Mapping[str, Mapping[str, Rate]], most: int | None = None
 ) -> list[Drawing]:
-    """Draw the rates of some systems in each category; no figure without any.
+    """Draw the rates of some systems in each category. The result is empty if there are no rates.
 
     Args:
         rates: See `draw_overall`.
@@ -132,8 +132,8 @@ def draw_groups(
         return []
     drawn = _first(rates, most)
     note = (
-        "The pass rate of each system in each category, with 95% Wilson intervals over tasks. Categories hold few "
-        "tasks; most differences between them may be chance."
+        "The pass rate of each system in each category, with 95% Wilson intervals over tasks. Categories have few "
+        "tasks, so most differences between them may be due to chance."
     )
     svg = draw_categories(groups, list(drawn))
     return [Drawing("categories", "Pass rates by category", svg, note + _left_out(rates, drawn))]
@@ -142,11 +142,11 @@ def draw_groups(
 def draw_history(
     rates: Mapping[str, Rate], months: Mapping[str, Mapping[str, Rate]], most: int | None = None
 ) -> list[Drawing]:
-    """Draw the rates of some systems over the months that the tasks are from; no figure for less than two months.
+    """Draw the rates of some systems by the month of the tasks. The result is empty for fewer than two months.
 
     Args:
         rates: See `draw_overall`.
-        months: Rates by month, in order, and system.
+        months: Rates by month (sorted) and system. The month of a task is the one in which its method became public.
         most: See `draw_overall`.
     """
     from lmrbench.report.figures import draw_months
@@ -157,9 +157,9 @@ def draw_history(
     drawn = _first(rates, most)
     note = (
         "The pass rate of each system on the tasks of each month (marks, larger for more tasks) and on all tasks "
-        "(line). A task is from the month in which its method could first be read, in the paper or in a released "
-        "package; months without tasks are not shown. The number of papers is in brackets. Most months have too few "
-        "to say more than whether these papers were reproduced."
+        "(line). The month of a task is the one in which its method became public, in the paper or in a released "
+        "package; months without tasks are not shown. The number of papers is in parentheses. Most months have too "
+        "few papers for conclusions about other papers."
     )
     return [Drawing("months", "Pass rates by month", draw_months(drawn, known), note + _left_out(rates, drawn))]
 

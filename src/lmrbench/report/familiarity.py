@@ -1,7 +1,8 @@
 """Familiarity of a model with the goal files of tasks, and its correlation with success.
 
-A text is familiar if the model finds its tokens probable. Conventional code is probable as well, so the level means
-little; the evidence is the difference from the same file with other local names and another layout.
+A text is familiar to a model that assigns high probabilities to its tokens. Conventional code also has a high
+probability, so the absolute value says little. What suggests that the model has seen a file is a higher probability
+than that of a copy with renamed local variables and a different layout.
 """
 
 from __future__ import annotations
@@ -33,10 +34,12 @@ class Familiarity(Record):
 
 
 class Correlation(Record):
-    """Spearman's correlation over tasks of a system's share of passing answers with the difference in familiarity.
+    """The rank correlation over tasks of one system's share of passing answers with `Familiarity.difference`.
 
     Attributes:
-        problem: Why the correlation is undefined; empty if it is defined.
+        rho: Spearman's rank correlation; None if it is undefined.
+        p: The p value of `rho`; None if it is undefined.
+        problem: The reason why the correlation is undefined; empty if it is defined.
     """
 
     system: str
@@ -47,7 +50,12 @@ class Correlation(Record):
 
 
 def familiarities(task: Task, probabilities: Probabilities) -> list[Familiarity]:
-    """Measure each goal file of a task's reference."""
+    """Return the familiarity of each goal file in the reference of a task.
+
+    Args:
+        task: The task.
+        probabilities: A function that returns the probabilities of the tokens of a text.
+    """
     files = repository_files(task)
     found = []
     for name in task.goal_files:
@@ -66,7 +74,12 @@ def familiarities(task: Task, probabilities: Probabilities) -> list[Familiarity]
 
 
 def correlations(found: Iterable[Familiarity], grades: Sequence[Grade]) -> list[Correlation]:
-    """Correlate success and familiarity of each system, over the tasks for which it has grades."""
+    """Correlate the success of each system with the familiarity of the tasks for which it has grades.
+
+    Args:
+        found: The familiarity of goal files; the mean difference over the goal files of a task is used.
+        grades: The grades of all systems.
+    """
     differences = {
         task: _mean([item.difference for item in items])
         for task, items in grouped(found, lambda item: item.task).items()

@@ -28,12 +28,12 @@ except ModuleNotFoundError as error:
 def draw_suite(
     categories: Mapping[str, tuple[int, int | None]], lines: Mapping[str, tuple[int, int]], file: Path
 ) -> None:
-    """Draw the tasks of each category, and the masked lines of each task against the lines of its repository.
+    """Draw the number of tasks of each category, and the masked lines of each task against its repository's lines.
 
     Args:
-        categories: By title, the number of tasks here and in the published edition.
-        lines: By task, the masked lines and the lines of the repository.
-        file: The file, whose suffix names the format.
+        categories: The number of tasks in this suite and in the published edition, by the title of the category.
+        lines: The number of masked lines and of lines of the repository, by task.
+        file: The file to write; its suffix selects the format.
 
     Raises:
         UsageError: matplotlib does not write this format.
@@ -42,7 +42,7 @@ def draw_suite(
         figure = Figure(figsize=(10, 4), layout="constrained")
         left, right = figure.subplots(1, 2)
         places = range(len(categories))
-        left.barh([place - 0.2 for place in places], [here for here, _ in categories.values()], 0.4, label="here")
+        left.barh([place - 0.2 for place in places], [here for here, _ in categories.values()], 0.4, label="this suite")
         published = [count or 0 for _, count in categories.values()]
         if any(published):
             left.barh([place + 0.2 for place in places], published, 0.4, label="published edition", color="lightgrey")
@@ -87,7 +87,7 @@ def draw_categories(groups: Mapping[str, Mapping[str, Rate]], systems: Sequence[
 
     Args:
         groups: Rates by category and system.
-        systems: The systems that are drawn; their order gives them their colors.
+        systems: The systems to draw; their order determines their colors.
 
     Returns:
         An SVG element.
@@ -114,7 +114,7 @@ def draw_costs(dollars: Mapping[str, float], of_systems: Mapping[str, Rate]) -> 
 
     Args:
         dollars: The cost per answer of the systems whose prices are known, at least one.
-        of_systems: Rates that are defined; their order gives the systems the colors of `draw_categories`.
+        of_systems: Rates that are defined; their order determines the colors, as in `draw_categories`.
 
     Returns:
         An SVG element.
@@ -145,7 +145,7 @@ def draw_progress(curves: Mapping[str, Sequence[float]], systems: Sequence[str])
 
     Args:
         curves: The shares from turn 0 on, by system.
-        systems: All systems of the report; their order gives them their colors.
+        systems: All systems of the report; their order determines their colors.
 
     Returns:
         An SVG element.
@@ -162,7 +162,7 @@ def draw_progress(curves: Mapping[str, Sequence[float]], systems: Sequence[str])
             drawstyle="steps-post",
             marker=_MARKERS[number % len(_MARKERS)],
             markersize=5,
-            # A few markers distinguish the lines without color and do not hide them.
+            # A few markers make the lines distinguishable without color and do not hide them.
             markevery=max(1, len(shares) // 8),
         )
     _legend(figure, numbers)
@@ -178,7 +178,7 @@ def draw_horizons(horizons: Sequence[Horizon], systems: Sequence[str]) -> str:
 
     Args:
         horizons: The horizons of some systems, at least one.
-        systems: All systems of the report; their order gives them their colors.
+        systems: All systems of the report; their order determines their colors.
 
     Returns:
         An SVG element.
@@ -190,7 +190,7 @@ def draw_horizons(horizons: Sequence[Horizon], systems: Sequence[str]) -> str:
         number = numbers[item.system]
         color, marker = f"C{number % 10}", _MARKERS[number % len(_MARKERS)]
         axes.plot(list(item.shares), list(item.shares.values()), color=color, marker=marker, markersize=5)
-        # The interval of the horizon, on the line of one half; many would hide each other at the same height.
+        # The interval of the horizon is drawn near one half; small offsets keep intervals from hiding each other.
         height = 0.5 + 0.02 * (number - (len(systems) - 1) / 2)
         axes.plot([item.low, item.high], [height, height], color=color, linewidth=2)
     changes = sorted({change for item in horizons for change in item.shares})
@@ -239,20 +239,20 @@ def draw_months(of_systems: Mapping[str, Rate], months: Mapping[str, Mapping[str
     return _svg(figure, "months")
 
 
-# Inches; the text stays readable at a width of 400 pixels.
+# The width of figures in inches, at which text is readable if a figure is shown 400 pixels wide.
 _WIDTH = 4.6
 _MARKERS = "osD^vPX*"
 
 
 def _point(axes: Axes, number: int, x: float, y: float, item: Rate, upright: bool = False) -> None:
-    """Draw a rate as a point with its interval over tasks; the number of the system gives color and marker."""
+    """Draw a rate as a point with its interval over tasks; the number of the system selects color and marker."""
     ends = [_known(item.low), _known(item.high)]
     axes.plot([x, x] if upright else ends, ends if upright else [y, y], color=f"C{number % 10}", linewidth=1.5)
     axes.plot([x], [y], color=f"C{number % 10}", marker=_MARKERS[number % len(_MARKERS)], markersize=5)
 
 
 def _legend(figure: Figure, numbers: Mapping[str, int]) -> None:
-    """Name the systems, by their numbers as in `_point`."""
+    """Add a legend that names the systems, with the colors and markers that `_point` gives their numbers."""
     shapes = [
         Line2D([], [], color=f"C{number % 10}", marker=_MARKERS[number % len(_MARKERS)]) for number in numbers.values()
     ]
@@ -264,7 +264,7 @@ def _legend(figure: Figure, numbers: Mapping[str, int]) -> None:
 
 
 def _label_places(axes: Axes, names: Sequence[str]) -> None:
-    """Name the places 0, 1, ... of the y axis from top to bottom, and draw a line between them."""
+    """Label the positions 0, 1, ... of the y axis from top to bottom, and draw lines between them."""
     axes.set_yticks(range(len(names)), [_wrapped(name, 20) for name in names], parse_math=False)
     axes.set_ylim(len(names) - 0.5, -0.5)
     for place in range(len(names) - 1):
@@ -286,10 +286,10 @@ def _known(value: float | None) -> float:
 
 
 def _svg(figure: Figure, name: str) -> str:
-    """Return a figure as an SVG element whose ids start with a name, so that figures of one page share none."""
+    """Return a figure as an SVG element. Its ids start with a name, which keeps them unique on a page of figures."""
     file = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}), warnings.catch_warnings():
-        # The browser has the glyphs that the font of matplotlib lacks.
+        # Missing glyphs do not matter: the text is drawn by the browser, whose fonts have them.
         warnings.filterwarnings("ignore", message="Glyph")
         figure.savefig(file, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
     _, start, body = file.getvalue().partition("<svg")

@@ -48,17 +48,17 @@ class Findings:
 
     Attributes:
         folders: The run folders.
-        categories: The category of each task id; likewise `tiers`, `suites` and `papers`.
-        papers: Tasks of two suites have the same paper if its address is the same.
-        commands: The command that shows a graded answer.
-        originals: The ids of tasks by the ids of their twins.
-        warnings: What a reader must know before the numbers.
-        listed: Suite and tier of every task that can be answered, by task id.
+        categories: The category of each task id; likewise `tiers` and `suites`.
+        papers: The paper of each task id; tasks of two suites have the same paper if its address is the same.
+        commands: The command that shows a graded answer, by answer.
+        originals: The id of the original task, by the id of its twin.
+        warnings: Warnings that a reader must see before the numbers.
+        listed: The suite and tier of every task that can be answered, by task id.
         settings: The setting, `prompt` or `agent`, of each system that is a model.
-        published: The verdicts on the answers that others published.
-        dates: The day from which on a task's method could be read, by task id; of a month, the first day.
-        cutoff: The date at which rates are split, if they are.
-        conditions: In one line for each set of them: suite, sandbox, number of seeds and version of lmrbench.
+        published: Published verdicts on the answers, which lmrbench did not make.
+        dates: The day on which a task's method became public, by task id; the first day if only the month is known.
+        cutoff: The date at which rates are split; None if they are not split.
+        conditions: One line for each combination of suite, sandbox, number of seeds and version of lmrbench.
     """
 
     folders: tuple[Path, ...]
@@ -83,7 +83,7 @@ class Findings:
 
     @property
     def expected(self) -> frozenset[str]:
-        """All listed tasks of the suites and tiers that have any answer."""
+        """All listed tasks of the suites and tiers in which at least one task has a result."""
         places = {self.listed[task] for task in self.tiers if task in self.listed}
         return frozenset(task for task, place in self.listed.items() if place in places)
 
@@ -100,7 +100,7 @@ class Findings:
 
 
 def kept_since(findings: Findings, first: date) -> Findings:
-    """Return the findings of the tasks whose methods could not be read before a date.
+    """Return the findings for the tasks whose methods became public on a date or later.
 
     Raises:
         UsageError: No task with a result is from that date or later.
@@ -108,7 +108,7 @@ def kept_since(findings: Findings, first: date) -> Findings:
     late = {task for task, day in findings.dates.items() if day >= first}
     if not late & findings.tiers.keys():
         newest = max((day for task, day in findings.dates.items() if task in findings.tiers), default=None)
-        found = f"the newest one is of {newest}" if newest else "none has a date"
+        found = f"the newest one is from {newest}" if newest else "none has a date"
         raise UsageError(f"--since {first}: no task of these runs is from that date or later; {found}")
     return replace(
         _of_tasks(findings, late),
@@ -118,7 +118,7 @@ def kept_since(findings: Findings, first: date) -> Findings:
 
 
 def split(findings: Findings, cutoff: date) -> Findings:
-    """Return findings whose rates are split at a date.
+    """Return the findings with a cutoff, at which their rates are split.
 
     Raises:
         UsageError: No task with a result has a date.
@@ -133,14 +133,14 @@ def _undated(findings: Findings, option: str) -> list[str]:
     undated = [task for task in findings.tiers if task not in findings.dates]
     if not undated:
         return []
-    return [f"{option}: {counted(len(undated), 'task')} without a date left out, the first is {undated[0]}"]
+    return [f"{option}: {counted(len(undated), 'task')} without a date left out; the first is {undated[0]}"]
 
 
 def by_group(findings: Findings) -> dict[Group, Findings]:
-    """Return the findings of each tier that has any, the headline tier first.
+    """Return the findings of each tier that has results, the headline tier first.
 
-    In the method tier, prompt and agent setting are kept apart: only agents can run the experiment, and only prompts
-    state what the logged results alone decide.
+    In the method tier, the prompt and agent settings are kept apart: only agents can run the experiment, and only
+    prompts state the details that otherwise only the logged results tell.
     """
     found: dict[Group, Findings] = {}
     for tier in TIERS:
@@ -169,7 +169,7 @@ def _is_of(systems: set[str], item: Result) -> bool:
 
 
 def by_suite(findings: Findings) -> dict[str, Findings]:
-    """Return the findings of each suite that has any, by its name."""
+    """Return the findings of each suite that has results, by its name."""
     return {
         name: _of_tasks(findings, {task for task, its in findings.suites.items() if its == name})
         for name in dict.fromkeys(findings.suites.values())

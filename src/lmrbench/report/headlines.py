@@ -1,4 +1,4 @@
-"""The headlines of a report: a table with one row per system, and what a reader may conclude from it."""
+"""The headlines of a report: a table with one row per system, and sentences on the differences of systems."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from lmrbench.report.measures.dates import Split
     from lmrbench.report.measures.rates import Rate
 
-# The number of pairs of neighbours in the ranking that are compared, and the level of their tests.
+# The largest number of pairs of neighbours in the ranking that are compared, and the significance level.
 _MOST_PAIRS, _LEVEL = 3, 0.05
 
 
 def headline_sheets(report: Report) -> list[Sheet]:
-    """Return the table of each part: one row per system."""
+    """Return the headline table of each part, with one row per system."""
     return [_sheet(part, rates) for part in report.parts if (rates := part.numbers["rates"].get("all"))]
 
 
@@ -64,14 +64,15 @@ def _sheet(part: ReportPart, rates: Mapping[str, Rate]) -> Sheet:
         numbers=[name for name in kept if name != "system"],
         spare=[name for name in ("unanswered", "robust", "dollars") if name in kept],
         name="results",
-        note="Correct is the mean over tasks of the share of answers that match in all ordinary cases, robust of those "
-        "that match in the edge cases too. The interval is over papers, or over tasks where it says so. Unanswered "
-        "samples do not count; behind their number is the rate if all of them were wrong.",
+        note="Correct is the mean over tasks of the share of answers that match in all ordinary cases; robust is the "
+        "same for answers that match in the edge cases too. The interval is over papers, or over tasks if it is marked "
+        "with (tasks). Unanswered samples do not count; the rate after their number is the one that would result if "
+        "all of them were wrong.",
     )
 
 
 def _interval(found: Rate) -> NumberedText:
-    """Format the interval over papers, or the one over tasks if that over papers is not defined."""
+    """Format the interval over papers or, if that is not defined, the interval over tasks."""
     if found.paper_low is not None:
         return span(found.paper_low, found.paper_high)
     over_tasks = span(found.low, found.high)
@@ -95,7 +96,7 @@ def _horizon(found: Horizon | None) -> NumberedText:
 
 
 def conclusions(report: Report) -> list[str]:
-    """Return a sentence about each of the first systems and the next one: whether more than chance separates them."""
+    """Return sentences on the differences between neighbours in the ranking, and between dates if there is a cutoff."""
     return [f"{part.where[2:]}: {line}" if part.where else line for part in report.parts for line in _compared(part)]
 
 
@@ -120,7 +121,7 @@ def _compared(part: ReportPart) -> Iterator[str]:
 
 
 def _split(item: Split) -> str:
-    """Say how a system does on tasks that are older and newer than the cutoff."""
+    """Return a sentence on the rates of a system before and since the cutoff."""
     sides = {"before": item.before, "since": item.since}
     told = [
         f"{100 * side.rate.mean:.1f}% of {counted(side.tasks, 'task')} {name} the cutoff"
@@ -134,7 +135,7 @@ def _split(item: Split) -> str:
 
 
 def _sentence(first: str, second: str, pair: Mapping[str, Any]) -> str:
-    """Say whether two systems differ, from an item of `comparisons`."""
+    """Return a sentence on whether two systems differ; `pair` is the item of `comparisons` for them."""
     both, tasks = f"{first} and {second}", counted(pair["tasks"], "common task")
     if pair["difference"] is None:
         return f"{both} have no task in common."
@@ -142,9 +143,9 @@ def _sentence(first: str, second: str, pair: Mapping[str, Any]) -> str:
         return f"{both} are equal on {tasks}."
     differ = f"{both} differ by {100 * abs(pair['difference']['mean']):.1f} points on {tasks}"
     if pair["one_differs"]:
-        return f"{differ}, all of one paper, which allows no conclusion."
+        return f"{differ}, but only on one paper, which allows no conclusion."
     if pair["p_holm"] is None:
-        return f"{differ}, which allows no test."
+        return f"{differ}; one paper is too few for a test."
     p = f"p {p_value(pair['p_holm'])}" if pair["p_holm"] < 0.001 else f"p = {p_value(pair['p_holm'])}"
     if pair["p_holm"] < _LEVEL:
         return f"{differ}, more than chance explains ({p})."

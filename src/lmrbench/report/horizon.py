@@ -37,7 +37,7 @@ class Outcome(NamedTuple):
     Attributes:
         paper: The paper of the task.
         changes: The number of changes of the task, K.
-        solved: Whether the answer is correct; a probability stands for an answer that is still expected.
+        solved: 1 if the answer is correct, 0 if not; for an answer that is still pending, the probability of success.
     """
 
     paper: str
@@ -68,7 +68,7 @@ class Horizon(Record):
 
 
 class HorizonRatio(Record):
-    """Two systems, compared by their horizons.
+    """The ratio of the horizons of two systems.
 
     Attributes:
         first: The name of one system.
@@ -91,15 +91,15 @@ def horizon(system: str, outcomes: Sequence[Outcome]) -> Horizon:
     """Estimate the horizon of a system.
 
     Args:
-        system: Its name.
-        outcomes: Its answers.
+        system: The name of the system.
+        outcomes: The answers of the system.
     """
     import numpy as np
 
     grid = _grid()
     weights = np.exp(_log_posterior([outcomes]))
     low, median, high = _quantiles(grid.horizons, weights.sum(axis=(1, 2)))
-    # With the effects of a new paper, (K, horizons, slopes, spreads).
+    # Averaged over the effect of a new paper, and then over the posterior.
     shares = (_solved() @ grid.node_weights * weights).sum(axis=(1, 2, 3))
     return Horizon(
         system=system,
@@ -113,7 +113,7 @@ def horizon(system: str, outcomes: Sequence[Outcome]) -> Horizon:
 
 
 def compare(outcomes: Mapping[str, Sequence[Outcome]]) -> list[HorizonRatio]:
-    """Compare each two systems by their horizons. The effect of a paper is the same for both.
+    """Compare the horizons of each pair of systems. The model assumes that a paper has the same effect on both.
 
     Args:
         outcomes: The answers of each system, by its name.
@@ -146,8 +146,9 @@ def compare(outcomes: Mapping[str, Sequence[Outcome]]) -> list[HorizonRatio]:
 def most_informative(outcomes: Sequence[Outcome], papers: Iterable[str], count: int) -> list[tuple[str, int]]:
     """Choose the next tasks of a system.
 
-    Each task is of the paper that has the fewest answers, with the number of changes whose outcome says most about K50
-    (the largest mutual information). Within a batch, an answer that is still expected counts with its probability.
+    Each task is of the paper that has the fewest answers, with the number of changes whose outcome is most
+    informative about K50 (the largest mutual information). Within a batch, a pending answer counts with its probability
+    of success.
 
     Args:
         outcomes: The answers so far.
@@ -225,7 +226,7 @@ def _solved() -> Floats:
     return np.exp([_log_shares(changes)[0] for changes in LADDER])
 
 
-# In an adaptive run, all papers but one have the answers that they had a step before.
+# Cached, because each step of an adaptive run adds an answer to only one paper.
 @functools.lru_cache(maxsize=128)
 def _likelihood(outcomes: tuple[Outcome, ...]) -> tuple[Floats, Floats]:
     """Return the likelihood of the answers of one paper, (H, S, T, N), and the log of its scale, (H, S, T)."""
@@ -235,7 +236,7 @@ def _likelihood(outcomes: tuple[Outcome, ...]) -> tuple[Floats, Floats]:
     for item in outcomes:
         solved, unsolved = _log_shares(item.changes)
         total += item.solved * solved + (1 - item.solved) * unsolved
-    # Scaled, so that not all nodes of a point underflow.
+    # Scaled, so that the likelihood of a grid point does not underflow at all nodes.
     scale = total.max(axis=-1)
     return np.exp(total - scale[..., None]), scale
 
@@ -253,7 +254,7 @@ def _log_posterior(systems: Sequence[Sequence[Outcome]]) -> Floats:
         if others:
             [(of_second, scale_of_second)] = others
             both = np.einsum("hstn,gstn->hgst", of_first * grid.node_weights, of_second)
-            # Where no effect of the paper suits both systems, the product underflows, and the point has no weight.
+            # If no effect of the paper fits both systems, the product underflows to 0 and the grid point has no weight.
             with np.errstate(divide="ignore"):
                 total = total + scale[:, None] + scale_of_second + np.log(both)
         else:
@@ -263,7 +264,7 @@ def _log_posterior(systems: Sequence[Sequence[Outcome]]) -> Floats:
 
 
 def _information(outcomes: Sequence[Outcome], paper: str) -> tuple[list[float], list[float]]:
-    """Return, for each number of changes, what a task of the paper says about K50, and the share expected to solve."""
+    """Return, by number of changes, the information about K50 in a task of the paper, and its chance of success."""
     import numpy as np
     from scipy.special import entr
 

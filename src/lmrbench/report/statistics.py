@@ -21,7 +21,7 @@ ASSUMED_DISCORDANT = 0.3
 
 
 class Estimate(Record):
-    """A mean over tasks, or a difference of means, with its 95% interval. The ends are None if it is not defined."""
+    """A mean over tasks, or a difference of means, with its 95% interval. Both ends are None without an interval."""
 
     mean: float
     low: float | None
@@ -42,14 +42,14 @@ def estimate(values: Mapping[str, float]) -> Estimate:
 
 
 def paper_interval(values: Mapping[str, float], seed: int = 0) -> tuple[float, float] | None:
-    """Return the 95% percentile interval of a mean over tasks, from 2,000 draws of whole papers.
+    """Return the 95% percentile interval of a mean over tasks, from 2,000 bootstrap draws of whole papers.
 
     Args:
         values: One value per task id.
         seed: Seed of the draws.
 
     Returns:
-        The ends of the interval; None for fewer than two papers, and if all values are equal, because every draw then
+        The ends of the interval; None for fewer than two papers, or if all values are equal, because every draw then
         gives the same mean.
     """
     return central_interval(_means(values, seed))
@@ -65,8 +65,8 @@ def group_difference(first: Mapping[str, float], second: Mapping[str, float]) ->
         second: Likewise.
 
     Returns:
-        The mean of the second group minus that of the first. The interval is not defined if `paper_interval` is None
-        for one of the groups, because the draws then say nothing about the papers of that group.
+        The mean of the second group minus that of the first. The interval is not defined if `paper_interval` returns
+        None for one of the groups, because the draws then say nothing about the papers of that group.
     """
     before, after = _means(first, seed=0), _means(second, seed=1)
     interval = central_interval(after - before) if len(before) and len(after) else None
@@ -76,7 +76,7 @@ def group_difference(first: Mapping[str, float], second: Mapping[str, float]) ->
 
 
 def _means(values: Mapping[str, float], seed: int) -> NDArray[np.float64]:
-    """Return the means of some draws of whole papers; none if they cannot vary."""
+    """Return the mean of each draw of whole papers; an empty array if the means cannot vary."""
     import numpy as np
 
     if len(set(values.values())) < 2:
@@ -177,7 +177,7 @@ def mcnemar_power(tasks: int, discordant: float, difference: float) -> float:
     from scipy.stats import binom
 
     differing = np.arange(tasks + 1)
-    # The largest number of losses, or of wins, at which the test still rejects; -1 if it never does.
+    # The largest number of losses (or of wins) at which the test still rejects; -1 if it never rejects.
     critical = binom.ppf(LEVEL / 2, differing, 0.5)
     critical -= binom.cdf(critical, differing, 0.5) > LEVEL / 2
     winning = (1 + difference / discordant) / 2

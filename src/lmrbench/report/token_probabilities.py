@@ -1,6 +1,6 @@
-"""Probabilities that a language model gives to the tokens of a text.
+"""Probabilities that a language model assigns to the tokens of a text.
 
-They come from a local model of Hugging Face, or from a server with OpenAI's completions API that returns the
+They come from a local Hugging Face model, or from a server with OpenAI's completions API that returns the
 log-probabilities of a prompt, such as vLLM.
 """
 
@@ -18,13 +18,13 @@ Probabilities = Callable[[str], list[float]]
 
 
 def of_local_model(name: str, window: int, batch: int, device: str) -> Probabilities:
-    """Return the probabilities of a local causal language model.
+    """Return a function that computes token probabilities with a local causal language model.
 
     Args:
-        name: A folder with model and tokenizer, or a name on the Hugging Face hub.
-        window: Context length in tokens, at most that of the model. A longer text is read in windows that overlap by
-            half, so that each later token has at least window / 2 tokens before it.
-        batch: The number of windows that are read at once.
+        name: A folder with a model and its tokenizer, or a name on the Hugging Face hub.
+        window: Context length in tokens; reduced to the model's own if that is shorter. A longer text is read in
+            windows that overlap by half, so that each later token has at least window / 2 tokens before it.
+        batch: The number of windows per forward pass.
         device: Name of a torch device.
 
     Raises:
@@ -68,7 +68,7 @@ def of_local_model(name: str, window: int, batch: int, device: str) -> Probabili
 
 
 def of_server(url: str, model: str) -> Probabilities:
-    """Return the probabilities of a model on a server.
+    """Return a function that requests token probabilities from a server.
 
     The returned function raises ServiceError if the server fails or returns no log-probabilities of the text.
 
@@ -86,7 +86,7 @@ def of_server(url: str, model: str) -> Probabilities:
         except OpenAIError as error:
             raise ServiceError(f"{url}: {error}") from error
         scores = answer.choices[0].logprobs if answer.choices else None
-        # A server that ignores `echo` returns only its own tokens, whose offsets lie behind the prompt.
+        # A server that ignores `echo` returns only generated tokens, whose offsets are after the end of the prompt.
         pairs = zip(
             getattr(scores, "token_logprobs", None) or (), getattr(scores, "text_offset", None) or (), strict=True
         )
@@ -102,7 +102,7 @@ def of_server(url: str, model: str) -> Probabilities:
 
 
 def _spans(count: int, window: int) -> list[tuple[int, int, int]]:
-    """Return windows over `count` tokens: start, first new token, and end."""
+    """Return overlapping windows over `count` tokens, each as start, first token not in the last window, and end."""
     spans, fresh = [], 1
     while fresh < count:
         start = max(0, fresh - max(1, window // 2)) if fresh > 1 else 0

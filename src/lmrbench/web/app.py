@@ -1,6 +1,6 @@
 """The viewer: web pages of runs, their answers, tasks and the suite.
 
-No part of a URL is used as a path. Runs are addressed by number, answers and tasks are looked up in loaded data, and
+No part of a URL is used as a path. Runs are addressed by number; answers and tasks are looked up in loaded data, and
 static files in a fixed table. Untrusted code is parsed and compared in threads, so slow answers do not delay other
 pages.
 """
@@ -79,7 +79,7 @@ class Viewer:
         Args:
             request: A request whose query contains `system`, `task` and `sample`.
             run: The run of the URL.
-            key: A prefix of the names `system` and `sample` in the query.
+            key: A prefix of the parameters `system` and `sample` in the query.
 
         Returns:
             The answer.
@@ -112,7 +112,7 @@ class Viewer:
         return page("overview", rows=rows)
 
     def run(self, request: Request) -> Response:
-        """Show the tasks of a run by systems."""
+        """Show the results of a run as a table of tasks by systems."""
         number, run = self.run_of(request)
         query = request.query_params
         cells = cells_of(run)
@@ -253,6 +253,6 @@ def application(viewer: Viewer, hosts: Sequence[str]) -> Starlette:
             Route("/run/{run:int}/compare", viewer.compare),
         ],
         exception_handlers={HTTPException: error_handler("base"), LmrbenchError: error_handler("base")},
-        # Prevents DNS rebinding: a foreign host name that resolves to this machine must not read these pages.
+        # Prevents DNS rebinding: requests with a foreign host name that resolves to this machine are refused.
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))],
     )

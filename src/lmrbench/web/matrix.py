@@ -1,4 +1,4 @@
-"""The matrix of a run: tasks by systems, one page at a time. A cell covers all samples of a system for a task."""
+"""The results of a run as a paged matrix of tasks by systems. A cell covers all samples of a system for a task."""
 
 from __future__ import annotations
 

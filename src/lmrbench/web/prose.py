@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from markupsafe import Markup
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 
-# The MathML that the converter produces. It also passes on HTML in formulas, which is refused.
+# The MathML that the converter produces. Other markup, such as HTML that it copies from a formula, is refused.
 _ELEMENTS = re.compile(
     "math|mrow|m[ino]|mtext|mspace|mfrac|msqrt|mroot|m(?:sub|sup|subsup|under|over|underover)|mtable|mtr|mtd|mstyle|"
     "mpadded|mphantom|menclose"

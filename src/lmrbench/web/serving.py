@@ -78,7 +78,7 @@ def listening(host: str, port: int) -> Iterator[Listening]:
 
 def serve(application: Starlette, server: Listening) -> None:
     """Answer requests until Ctrl-C."""
-    # A parent process that started the server in the background reads the address now.
+    # A parent process that started the server in the background can read the address only after a flush.
     sys.stdout.flush()
     uvicorn.Server(uvicorn.Config(application, log_level="error")).run([server.socket])
 

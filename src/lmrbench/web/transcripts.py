@@ -1,4 +1,4 @@
-"""Servers of Inspect's viewer, which shows transcripts. A server is started when a run folder first needs one."""
+"""Servers of Inspect's viewer, which shows transcripts. The server of a run folder is started on the first request."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class TranscriptServers:
     """The servers of Inspect's viewer on loopback, one per run folder. `close` stops them."""
 
     def __init__(self) -> None:
-        """Start without servers."""
+        """Create the object without starting a server."""
         self._servers: dict[Path, tuple[subprocess.Popen[bytes], str]] = {}
 
     def address(self, run: Path, answer: Answer) -> str:
@@ -55,7 +55,7 @@ class TranscriptServers:
             try:
                 process.wait(_SECONDS_TO_END)
             except subprocess.TimeoutExpired:
-                # The server waits for browsers with an open connection.
+                # A server does not exit while a browser keeps a connection open.
                 process.kill()
                 process.wait()
 

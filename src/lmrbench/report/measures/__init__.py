@@ -1,7 +1,7 @@
 """The measures of a report, one module each.
 
-A module of `MODULES` decorates a function with `measure`. The function takes findings and returns numbers, each
-computed once, and the tables that show them.
+Each module named in `MODULES` registers a function with the decorator `measure`. The function takes findings, and
+returns the numbers of the measure and the tables that show them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lmrbench.report.findings import Findings
     from lmrbench.report.render.tables import Sheet
 
-# In the order of a report. A new measure is a new module and its name here.
+# In the order in which a report shows them. To add a measure, write a module and add its name here.
 MODULES = (
     "rates",
     "dates",
@@ -32,7 +32,7 @@ MODULES = (
     "published",
     "paired",
 )
-# What a measure is computed over: one tier of one suite, all tiers of one suite, or all suites.
+# The results that a measure is computed over: one tier of one suite, all tiers of one suite, or all suites.
 Scope = Literal["tier", "suite", "report"]
 
 
@@ -42,7 +42,7 @@ class Measured:
 
     Attributes:
         numbers: Records, or lists and mappings of records, by their key in the JSON report.
-        sheets: Tables of these numbers; none if the findings do not allow the measure.
+        sheets: Tables of these numbers; empty if the findings lack the data for them.
     """
 
     numbers: Mapping[str, Any]
@@ -57,7 +57,10 @@ def measure(scope: Scope = "tier") -> Callable[[Measure], Measure]:
     """Register a function as the measure of its module.
 
     Args:
-        scope: What the measure is computed over.
+        scope: The results that the measure is computed over.
+
+    Returns:
+        The decorator, which returns the function unchanged.
     """
 
     def register(function: Measure) -> Measure:
@@ -71,11 +74,11 @@ def measured(findings: Findings, scope: Scope) -> Measured:
     """Compute all measures of one scope.
 
     Args:
-        findings: What they are computed over.
-        scope: Which measures are computed.
+        findings: The results that the measures are computed over.
+        scope: The scope of the measures to compute.
 
     Returns:
-        The numbers and tables of all of them, in the order of `MODULES`.
+        The numbers and tables of these measures, in the order of `MODULES`.
 
     Raises:
         TypeError: A module registers no measure.

@@ -1,6 +1,7 @@
-"""Rates of a system under several inputs, on the tasks that it answered under each of them.
+"""Rates of a system by the inputs that it was shown, on the tasks that it answered with all of them.
 
-This is Table 3 of the LMR-BENCH paper, with tests. The inputs of a run are recorded in its run.json.
+This is the comparison in Table 3 of the LMR-BENCH paper, with significance tests. The inputs of a run are recorded in
+its run.json.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ INPUTS: tuple[Inputs, ...] = get_args(Inputs)
 
 
 class Ablation(Record):
-    """One system under several inputs, on the tasks to which it has an answer under each of them.
+    """The rates of one system with different inputs, on the tasks that it answered with all of these inputs.
 
     Attributes:
-        differences: All pairs of inputs; in each pair, the inputs that show more come first.
-        differing: The other settings in which the runs differ.
-        problem: Why rates and differences are undefined; empty if they are defined.
+        differences: The comparisons of all pairs of inputs; in each pair, the inputs that show more come first.
+        differing: The settings, other than the inputs, in which the runs differ.
+        problem: The reason why rates and differences are undefined; empty if they are defined.
     """
 
     system: str
@@ -39,13 +40,14 @@ class Ablation(Record):
 
 
 def ablations(runs: Iterable[Run]) -> list[Ablation]:
-    """Compare each system of some runs under its inputs.
+    """Compare the rates of each system with different inputs.
 
     Args:
         runs: Runs of models; unanswered samples have no grade and do not count.
 
     Returns:
-        The systems in the order in which they first occur, with Holm's correction over the differences of all.
+        One item per system, in the order in which systems first occur. Holm's correction covers the differences of
+        all systems.
 
     Raises:
         UsageError: The inputs of a run are unknown, or two runs have the same system and inputs.
@@ -75,7 +77,9 @@ def _ablation(system: str, runs: Sequence[tuple[Settings, Run]]) -> Ablation:
     for settings, run in sorted(runs, key=lambda item: INPUTS.index(item[0].inputs)):
         if settings.inputs in of_inputs:
             folders = f"{of_inputs[settings.inputs][1].folder} and {run.folder}"
-            raise UsageError(f"{folders}: both hold {system} with inputs {settings.inputs}; name only one of them")
+            raise UsageError(
+                f"{folders}: both contain answers of {system} with inputs {settings.inputs}; name only one of them"
+            )
         of_inputs[settings.inputs] = settings, run
     # A folder may hold grades of other systems; its settings do not apply to them.
     grades = {inputs: [item for item in run.grades if item.system == system] for inputs, (_, run) in of_inputs.items()}
@@ -84,7 +88,7 @@ def _ablation(system: str, runs: Sequence[tuple[Settings, Run]]) -> Ablation:
     if len(of_inputs) < 2:
         problem = f"only one run, with inputs {next(iter(of_inputs))}"
     elif not common:
-        problem = f"no task has an answer under all inputs ({', '.join(of_inputs)})"
+        problem = f"no task has an answer with all inputs ({', '.join(of_inputs)})"
     kept = {
         inputs: [item.model_copy(update={"system": inputs}) for item in of_run if item.task in common]
         for inputs, of_run in ({} if problem else grades).items()
@@ -100,7 +104,7 @@ def _ablation(system: str, runs: Sequence[tuple[Settings, Run]]) -> Ablation:
 
 
 def _differing(of_runs: Sequence[Settings]) -> tuple[str, ...]:
-    """Return the settings, inputs excluded, that change answers and differ between the runs."""
+    """Return the settings, other than the inputs, that affect answers and differ between the runs."""
     first = of_runs[0].conditions
     names = [name for name in first if name not in ("inputs", "samples")]
     return tuple(name for name in names if any(item.conditions[name] != first[name] for item in of_runs))

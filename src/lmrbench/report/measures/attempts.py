@@ -16,7 +16,7 @@ from lmrbench.report.statistics import Estimate, estimate
 if TYPE_CHECKING:
     from lmrbench.report.findings import Findings
 
-# The values of k; the number of answers per task is added.
+# The values of k that are reported, in addition to the smallest number of answers to a task.
 STEPS = (1, 2, 5, 10, 20, 50, 100)
 
 
@@ -35,9 +35,10 @@ class Attempts(Record):
 
 
 def pass_at_k(answers: int, passes: int, k: int) -> float:
-    """Return 1 - C(n-c, k) / C(n, k), the unbiased estimate that at least one of k answers passes.
+    """Return 1 - C(n-c, k) / C(n, k), an unbiased estimate of pass@k.
 
-    See Chen et al., Evaluating Large Language Models Trained on Code, 2021, section 2.1.
+    pass@k is the probability that at least one of k answers passes. See Chen et al., Evaluating Large Language Models
+    Trained on Code, 2021, section 2.1.
 
     Args:
         answers: n, the number of answers.
@@ -52,9 +53,10 @@ def pass_at_k(answers: int, passes: int, k: int) -> float:
 
 
 def pass_hat_k(answers: int, passes: int, k: int) -> float:
-    """Return C(c, k) / C(n, k), the unbiased estimate that all of k answers pass.
+    """Return C(c, k) / C(n, k), an unbiased estimate of pass^k.
 
-    See Yao et al., tau-bench, 2024, section 3. The arguments and errors are those of `pass_at_k`.
+    pass^k is the probability that all k answers pass. See Yao et al., tau-bench, 2024, section 3. The arguments and
+    errors are those of `pass_at_k`.
     """
     _check(answers, passes, k)
     return comb(passes, k) / comb(answers, k)
@@ -67,8 +69,8 @@ def attempts(grades: Iterable[Grade]) -> dict[str, list[Attempts]]:
         grades: Graded answers; unanswered samples have no grade, and tasks without an answer are ignored.
 
     Returns:
-        By system, the estimates for k = 1, 2, 5, 10, ... up to the smallest number of answers to one of its tasks,
-        and for that number.
+        The estimates of each system, for each k of `STEPS` up to n and for n itself, where n is the smallest number
+        of answers to any of its tasks.
     """
     found = {}
     for system, items in grouped(grades, lambda item: item.system).items():
@@ -90,12 +92,14 @@ def _attempts(counts: Mapping[str, tuple[int, int]], k: int) -> Attempts:
 
 def _check(answers: int, passes: int, k: int) -> None:
     if not (1 <= k <= answers and 0 <= passes <= answers):
-        raise ValueError(f"{passes} of {answers} answers pass, and k is {k}")
+        raise ValueError(
+            f"expected 1 <= k <= answers and 0 <= passes <= answers; got {passes} passes, {answers} answers and k = {k}"
+        )
 
 
 @measure()
 def measured_attempts(findings: Findings) -> Measured:
-    """Measure pass@k and pass^k. The table needs a system with several answers to each task."""
+    """Measure pass@k and pass^k. There is no table unless a system has several answers to each task."""
     found = attempts(findings.grades)
     columns = ["system", "k", "tasks", "pass@k", "pass@k over papers", "pass^k", "pass^k over papers"]
     rows = [
@@ -118,8 +122,9 @@ def measured_attempts(findings: Findings) -> Measured:
         numbers=columns[1:],
         spare=["pass@k over papers", "pass^k over papers", "tasks"],
         name="attempts",
-        note="Unbiased estimates from all graded answers, with 95% intervals over papers. pass@k assumes that the "
-        "right one of k answers is chosen, which a user without the check cannot do; pass^k measures reliability. "
+        note="Unbiased estimates from all graded answers, each followed by its 95% interval over papers. "
+        "pass@k assumes that a correct one of k answers is chosen, which a user without the check cannot do; "
+        "pass^k measures reliability. "
         "k goes up to the smallest number of answers to a task.",
     )
     several = any(item.k > 1 for of_system in found.values() for item in of_system)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from lmrbench.report.findings import Findings
 
 PairedTest = Literal["McNemar", "sign-flip"]
-# The columns of a comparison, after those that name what is compared.
+# The columns of a comparison, after the columns that name the two sides.
 COMPARED = ("tasks", "difference", "interval", "won/lost", "test", "p", "p (Holm)")
 NUMERIC = tuple(name for name in COMPARED if name != "test")
 SPARE = ("interval", "won/lost", "tasks", "p", "test")
@@ -37,13 +37,13 @@ class Comparison(Record):
     """Two systems on the tasks that both answered.
 
     Attributes:
-        difference: The rate of the first minus that of the second, with its interval over papers; None without a
-            common task.
+        difference: The rate of the first minus that of the second, with its interval over papers; None if they
+            have no task in common.
         wins: The number of tasks on which the first has the larger share of passing answers.
         losses: The number of tasks on which the second has the larger share.
         p: The p value of `test`; None if the test is not defined.
-        p_holm: The p value after Holm's correction for all pairs that have one.
-        one_differs: The systems differ on a single one of several papers, so neither interval nor test is defined.
+        p_holm: The p value after Holm's correction over all pairs that have a p value.
+        one_differs: Whether the systems differ on only one of several papers, so that interval and test are undefined.
     """
 
     first: str
@@ -59,21 +59,21 @@ class Comparison(Record):
 
     @property
     def discordant(self) -> float | None:
-        """The share of tasks on which the two differ."""
+        """The share of the common tasks on which the two systems differ; None without a common task."""
         return (self.wins + self.losses) / self.tasks if self.tasks else None
 
 
 def comparisons(grades: Iterable[Grade]) -> list[Comparison]:
     """Compare all pairs of systems.
 
-    If both systems have one answer to each common task, the test is McNemar's exact test, which takes tasks as
+    If both systems have one answer to each common task, the test is McNemar's exact test, which treats tasks as
     independent. Otherwise it is `sign_flip_p`.
 
     Args:
         grades: Graded answers; unanswered samples have no grade.
 
     Returns:
-        The pairs in the order in which the systems first occur; none for a single system.
+        The pairs in the order in which the systems first occur; empty for a single system.
     """
     answers = {
         system: {
@@ -86,7 +86,7 @@ def comparisons(grades: Iterable[Grade]) -> list[Comparison]:
 
 
 def corrected(found: Sequence[Comparison]) -> list[Comparison]:
-    """Return comparisons with `p_holm` set, corrected for all of those that have a p value."""
+    """Return the comparisons with `p_holm` set by Holm's correction over all that have a p value."""
     ps = iter(holm([item.p for item in found if item.p is not None]))
     return [item if item.p is None else item.model_copy(update={"p_holm": next(ps)}) for item in found]
 
@@ -95,7 +95,7 @@ def _compared(first: str, second: str, answers: Mapping[str, Mapping[str, Sequen
     ones, others = answers[first], answers[second]
     common = [task for task in ones if task in others]
     single = all(len(ones[task]) == len(others[task]) == 1 for task in common)
-    # Rounded, so that one of three answers and two of six are the same share.
+    # Rounding removes float errors, so that one of three answers and two of six are the same share.
     differences = {task: round(fmean(ones[task]) - fmean(others[task]), 12) for task in common}
     wins, losses = sum(value > 0 for value in differences.values()), sum(value < 0 for value in differences.values())
     papers = {paper_of(task) for task in common}
@@ -121,7 +121,7 @@ def _compared(first: str, second: str, answers: Mapping[str, Mapping[str, Sequen
 
 
 def compared(item: Comparison) -> list[str]:
-    """Return the cells of a comparison, in the columns `COMPARED`."""
+    """Return the cells of a comparison for the columns `COMPARED`."""
     return [
         NumberedText(str(item.tasks), {"": item.tasks}),
         number(None if item.difference is None else 100 * item.difference.mean, "+.1f"),
@@ -134,7 +134,7 @@ def compared(item: Comparison) -> list[str]:
 
 
 def comparison_sheet(pairs: Sequence[Comparison]) -> Sheet:
-    """Return the table of some pairs of systems."""
+    """Return the table of comparisons of systems."""
     return sheet(
         "Paired comparisons of systems, in percentage points",
         ["first", "second", *COMPARED],
@@ -142,17 +142,17 @@ def comparison_sheet(pairs: Sequence[Comparison]) -> Sheet:
         numbers=NUMERIC,
         spare=SPARE,
         name="comparisons",
-        note="On the tasks that both systems answered: the rate of the first minus that of the second, with the 95% "
-        "interval over papers, and on how many tasks the first does better or worse. McNemar's exact test takes tasks "
-        "as independent; if a system has several answers per task, the signs of whole papers are flipped instead. If "
-        "a single paper differs, neither an interval nor a test is defined. p (Holm) is corrected for all pairs of "
-        "this table. A large p does not show that two systems are equally good, and a small p does not show that the "
-        "difference matters.",
+        note="For the tasks that both systems answered: the rate of the first minus that of the second, with its 95% "
+        "interval over papers, and the numbers of tasks on which the first does better (won) and worse (lost). "
+        "McNemar's exact test treats tasks as independent; if a system has several answers per task, a sign-flip test "
+        "over whole papers takes its place. If the systems differ on only one paper, neither an interval nor a test is "
+        "defined. p (Holm) is corrected for all pairs of this table. A large p does not show that two systems are "
+        "equally good, and a small p does not show that the difference matters.",
     )
 
 
 def _detectable(systems: str, tasks: int, observed: float | None) -> tuple[list[object], float | None]:
-    """Return the row of some systems, and the smallest difference that their tasks can detect."""
+    """Return a row of the table, and the smallest difference that can be detected with so many tasks."""
     share = observed or ASSUMED_DISCORDANT
     smallest = detectable_difference(tasks, share)
     row = [
@@ -177,10 +177,11 @@ def measured_comparisons(findings: Findings) -> Measured:
         [whole, *(row for row, _ in of_pairs)],
         numbers=columns[1:],
         name="detectable",
-        note="The difference of two rates that the exact test detects with a power of 80% at a level of 5%, for this "
-        "many tasks with one answer each, of which this share is solved by exactly one system: the observed share, or "
-        "30% if none was observed. None means that not even the largest possible difference is detected with that "
-        "power. The numbers hold for a single comparison; a correction for several makes them larger.",
+        note="The smallest difference of two rates that the exact test detects with a power of 80% at a level of 5%. "
+        "It depends on the number of tasks, with one answer each, and on the share of tasks that exactly one of the "
+        "two systems solves: the observed share, or 30% if none was observed. None means that the test does not reach "
+        "this power even for the largest possible difference. The numbers hold for a single comparison; correcting for "
+        "several comparisons makes them larger.",
     )
     numbers = {
         "comparisons": [

@@ -1,4 +1,4 @@
-"""Rates by the date from which on the tasks' methods could be read: by month, and before and since a cutoff."""
+"""Rates by the date on which the tasks' methods became public: by month, and before and since a cutoff."""
 
 from __future__ import annotations
 
@@ -39,9 +39,11 @@ class Split(Record):
 
     Attributes:
         group: A category, or "all".
-        answers: Which answers count.
-        before: The rate over tasks from before the cutoff; None without any. Likewise `since`.
-        difference: The rate since the cutoff minus the rate before it, with its interval over papers.
+        answers: The answers that count, correct or robust ones.
+        before: The rate over tasks from before the cutoff; None if there are none.
+        since: The rate over tasks from the cutoff or later; None if there are none.
+        difference: The rate since the cutoff minus the rate before it, with its interval over papers; None if a side
+            has no tasks.
     """
 
     group: str
@@ -53,7 +55,7 @@ class Split(Record):
 
 
 def by_month(findings: Findings) -> dict[str, dict[str, Rate]]:
-    """Return the rates of tasks that have a date, by month (YYYY-MM), in order, and system."""
+    """Return the rates by month (YYYY-MM, sorted) and system. Tasks without a date are left out."""
     dated = findings.dates
     found = rates(
         [item for item in findings.grades if item.task in dated],
@@ -64,7 +66,7 @@ def by_month(findings: Findings) -> dict[str, dict[str, Rate]]:
 
 
 def splits(findings: Findings, cutoff: date) -> list[Split]:
-    """Split the rates of each category and of all tasks at a date. Tasks without a date are left out."""
+    """Return the rates before and since a cutoff, by category and over all tasks, without the undated tasks."""
     grades = [item for item in findings.grades if item.task in findings.dates]
     groups = grouped(grades, lambda item: findings.categories[item.task])
     return [
@@ -102,7 +104,7 @@ def _side(shares: Mapping[str, float]) -> Side | None:
 
 @measure()
 def measured_dates(findings: Findings) -> Measured:
-    """Measure the rates by month, and split them at the cutoff, if there is one."""
+    """Measure the rates by month and, if there is a cutoff, before and since it."""
     numbers: dict[str, Any] = {"months": by_month(findings), "cutoff": findings.cutoff, "splits": []}
     if findings.cutoff is None:
         return Measured(numbers)
@@ -149,12 +151,13 @@ def split_sheet(found: list[Split], cutoff: date) -> Sheet:
         spare=["tasks before", "tasks since", "interval before", "interval since"],
         totals=sum(item.group == "all" for item in found),
         name="dates",
-        note="A task is from the day on which its method could first be read, in the paper or in a released package; "
-        "of a month without a day, the first day counts. The difference, in percentage points, is the rate since the "
-        "cutoff minus the rate before it. All intervals are 95% intervals over papers; that of the difference draws "
-        "the papers of both sides independently, and is not defined if a side has a single paper or equal rates of "
-        "all tasks. Newer and older methods differ in more than their dates, so a lower rate since the cutoff of a "
-        "model's training data does not show that the model recalls older code, and an equal rate does not exclude it.",
+        note="The date of a task is the day on which its method became public, in the paper or in a released package; "
+        "if only the month is known, its first day counts. The difference, in percentage points, is the rate since the "
+        "cutoff minus the rate before it. All intervals are 95% intervals over papers; the interval of the difference "
+        "draws the papers of both sides independently, and is not defined if a side has only one paper or the same "
+        "rate on all of its tasks. Newer and older methods differ in more than their dates, so a lower rate since the "
+        "cutoff of a model's training data does not show that the model recalls older code, and an equal rate does not "
+        "rule it out.",
     )
 
 

@@ -38,8 +38,8 @@ class Effort(Record):
 
     Attributes:
         answers: Answers that have both a usage and a grade.
-        dollars_per_answer: The same sum of dollars, divided by the number of all answers.
-        dollars: None also if the price of any answer is unknown.
+        dollars_per_answer: Dollars per answer, whether it passes or not; None if the price of any answer is unknown.
+        dollars: Dollars per passing answer; None also if the price of any answer is unknown.
     """
 
     answers: int
@@ -67,9 +67,9 @@ def costs(usages: Iterable[Usage]) -> dict[str, Spending]:
 
 
 def effort(grades: Iterable[Grade], usages: Iterable[Usage]) -> dict[str, Effort]:
-    """Return the effort per passing answer, of each system that has usages with a grade.
+    """Return the effort per passing answer of each system that has graded answers with a usage record.
 
-    Unanswered samples have no grade and do not count; neither do answers without a usage.
+    Only answers with both a grade and a usage record count. Unanswered samples have no grade.
     """
     correct = {item.answer: item.correct for item in grades}
     graded = [item for item in usages if item.answer in correct]
@@ -90,7 +90,7 @@ def effort(grades: Iterable[Grade], usages: Iterable[Usage]) -> dict[str, Effort
 
 
 def _each(values: Iterable[float | None], count: int) -> float | None:
-    """Divide a sum by a count; None if a value is unknown, because the sum of the others would be too small."""
+    """Return the sum of the values divided by a count, or None if a value is unknown or the count is 0."""
     total = 0.0
     for value in values:
         if value is None:

@@ -1,4 +1,4 @@
-"""Endings of answers, and unanswered samples."""
+"""The numbers of answers by the way in which they ended, and the unanswered samples."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def measured_endings(findings: Findings) -> Measured:
             "Endings of answers",
             "endings",
             "The number of answers by ending. An ending does not tell whether an answer is correct: an answer that "
-            "a limit cut short is graded on the code that was there.",
+            "is cut short by a limit is graded on the code that existed then.",
         ),
         _table(
             [item for item in usages if item.status in UNANSWERED],
             "Unanswered samples, excluded from all rates",
             "unanswered",
-            "Samples without an answer because of the provider, the agent's program or this machine. They are in no "
-            "rate. Rates are final once no sample is unanswered.",
+            "Samples that have no answer because of a fault of the provider, the agent's program or this machine. No "
+            "rate counts them. Rates are final once no sample is unanswered.",
         ),
     ]
     return Measured({"statuses": statuses(usages)}, [item for item in tables if item.rows])

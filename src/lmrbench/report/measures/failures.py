@@ -23,7 +23,7 @@ class Example(Record):
 
 
 class Failures(Record):
-    """The answers of one system whose first failure has one verdict, with the first of them as an example."""
+    """The answers of one system whose first failures have the same verdict, with one of them as an example."""
 
     system: str
     verdict: Verdict
@@ -35,7 +35,7 @@ def failures(grades: Iterable[Grade]) -> list[Failures]:
     """Group answers that are not correct by system and by the verdict on the first ordinary case that does not match.
 
     Returns:
-        The groups, the largest first. An answer without any case counts as missing.
+        The groups, the largest first. An answer counts as missing if the check has no cases.
     """
     found = []
     for (system, verdict), items in grouped((item for item in grades if not item.correct), _kind).items():
@@ -53,7 +53,7 @@ def _kind(grade: Grade) -> tuple[str, Verdict]:
 
 @measure()
 def measured_failures(findings: Findings) -> Measured:
-    """Measure the failing answers."""
+    """Count the failing answers by system and first failure."""
     found = failures(findings.grades)
     table = sheet(
         "Failing answers by first failure",
@@ -66,7 +66,7 @@ def measured_failures(findings: Findings) -> Measured:
         spare=["system"],
         name="failures",
         note="Each answer that is not correct counts once, by the verdict on the first ordinary case that does not "
-        "match. The reason is that of one example; other answers with the same verdict may have failed for another "
+        "match. The reason is the one of the example; other answers with the same verdict may have failed for another "
         "reason.",
     )
     return Measured({"failures": found}, [table] if found else [])

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class ChangesFound(Record):
-    """The answers of one system to the forensic tasks with a certain number of changes.
+    """The answers of one system to the forensic tasks with the same number of changes.
 
     Attributes:
-        found: The mean share of changes that answers name.
+        found: The mean share of the changes that an answer names.
         runs: The mean number of runs of the experiment before a passing answer; None if it is not known.
     """
 
@@ -78,7 +78,7 @@ def measured_changes(findings: Findings) -> Measured:
         numbers=columns[1:],
         name="changes-found",
         note="An answer passes if it gives all metrics of the changed program. In the other answers, a change counts "
-        "as found if the answer contains it word for word, so the share is a lower bound. Runs are those of replay.py "
-        "before a passing answer.",
+        "as found if the answer contains it word for word, so the share is a lower bound. Runs is the mean number of "
+        "runs of replay.py before a passing answer.",
     )
     return Measured({"changes_found": found}, [table] if found else [])

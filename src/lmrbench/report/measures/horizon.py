@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def outcomes(grades: Iterable[Grade]) -> dict[str, list[Outcome]]:
-    """Return the answers to forensic tasks, by system. Grades of other tiers are ignored."""
+    """Return the outcomes of the forensic tasks that each system answered. Grades of other tiers are ignored."""
     forensic = [(draw.count, item) for item in grades if (draw := draw_id(item.task.partition("/")[2]))]
     return {
         system: [Outcome(paper_of(item.task), changes, float(item.correct)) for changes, item in items]
@@ -29,7 +29,7 @@ def outcomes(grades: Iterable[Grade]) -> dict[str, list[Outcome]]:
 
 @measure()
 def measured_horizons(findings: Findings) -> Measured:
-    """Measure the horizons of all systems, and compare each two of them."""
+    """Estimate the horizons of all systems, and compare each pair of systems."""
     answers = outcomes(findings.grades)
     horizons = [horizon(system, items) for system, items in answers.items()]
     ratios = compare(answers)
@@ -51,13 +51,13 @@ def measured_horizons(findings: Findings) -> Measured:
         numbers=columns[1:],
         spare=[f"{changes} changes" for changes in (3, 6, 12)],
         name="horizon",
-        note="The horizon is the number of changes at which a system solves half of the tasks, by a logistic model "
-        "with an effect of each paper; its prior is flat between 0.25 and 32 on a logarithmic scale. The last columns "
-        "are the shares that the model expects to be solved in a new paper. Several answers to one task count like "
-        "answers to several tasks, so the interval is then too narrow.",
+        note="The horizon is the number of changes at which a system solves half of the tasks. It is estimated by a "
+        "logistic model with an effect for each paper; the prior of the horizon is flat between 0.25 and 32 on a "
+        "logarithmic scale. The last columns give the share of tasks of a new paper that the system is expected to "
+        "solve. Several answers to one task count as answers to different tasks, which makes the interval too narrow.",
     )
     compared = sheet(
-        "Systems by their horizons",
+        "Comparison of horizons",
         ["systems", "ratio of horizons", "95% interval", "p"],
         [
             [
@@ -70,8 +70,8 @@ def measured_horizons(findings: Findings) -> Measured:
         ],
         numbers=["ratio of horizons", "95% interval", "p"],
         name="horizons",
-        note="The effect of a paper is the same for both systems. p is twice the posterior probability of the less "
-        "probable order, without correction for the number of pairs.",
+        note="The model assumes that a paper has the same effect on both systems. p is twice the posterior probability "
+        "of the less probable order of the two horizons, without correction for the number of pairs.",
     )
     sheets = [*([table] if horizons else []), *([compared] if ratios else [])]
     return Measured({"horizons": horizons, "horizon_ratios": ratios}, sheets)

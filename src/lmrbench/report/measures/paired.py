@@ -1,4 +1,4 @@
-"""Paired effects within a system: originals against their twins, and papers that two suites share."""
+"""Paired comparisons within a system: originals against their twins, and papers that two suites share."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ ORIGINALS, TWINS = "originals", "twins"
 
 
 class PairedEffect(Record):
-    """A system under two conditions, which are compared like two systems."""
+    """The comparison of one system under two conditions, as if they were two systems."""
 
     system: str
     comparison: Comparison
 
 
 def memory_effects(grades: Iterable[Grade], originals: Mapping[str, str]) -> list[PairedEffect]:
-    """Compare originals with their twins, for each system that answered both of some pair.
+    """Compare originals with their twins, for each system that answered both tasks of at least one pair.
 
     Args:
-        grades: Graded answers; a task is ignored if the other one of its pair has no answer.
-        originals: The ids of tasks by the ids of their twins.
+        grades: Graded answers; a task is ignored if the other task of its pair has no answer.
+        originals: The id of the original task, by the id of its twin.
 
     Returns:
-        Originals minus twins, tested as in `comparisons`, with Holm's correction over systems. A system that knows
-        published code by heart and does not read has the larger rate on originals.
+        The rate on originals minus the rate on twins, tested as in `comparisons`, with Holm's correction over systems.
+        A system that recalls published code instead of reading the task has a higher rate on originals.
     """
     found = []
     for system, items in grouped(grades, lambda item: item.system).items():
@@ -59,7 +59,7 @@ def memory_effects(grades: Iterable[Grade], originals: Mapping[str, str]) -> lis
 def repository_effects(
     grades: Iterable[Grade], suites: Mapping[str, str], papers: Mapping[str, str]
 ) -> list[PairedEffect]:
-    """Compare two suites on the papers that both hold, for each system that answered tasks of both.
+    """Compare each pair of suites on the papers that both contain, for each system that answered tasks of both.
 
     Args:
         grades: Graded answers.
@@ -67,9 +67,9 @@ def repository_effects(
         papers: The paper of each task id; equal names mean the same paper.
 
     Returns:
-        The first suite minus the second, with Holm's correction over systems and suites. Papers are compared: the rate
-        of a paper is the mean over all answers to its tasks in one suite, and its sign is flipped as a whole. If every
-        paper has one answer in either suite, the test is McNemar's.
+        The rate in the first suite minus the rate in the second, with Holm's correction over systems and suites. The
+        comparison is by paper: the rate of a paper is the mean over all answers to its tasks in one suite. If every
+        paper has one answer in each suite, the test is McNemar's; otherwise the signs of whole papers are flipped.
     """
     found = []
     for system, items in grouped(grades, lambda item: item.system).items():
@@ -85,7 +85,7 @@ def _effects(found: list[tuple[str, Comparison]]) -> list[PairedEffect]:
 
 @measure("suite")
 def measured_memory(findings: Findings) -> Measured:
-    """Measure the effect of memory over all tiers of a suite."""
+    """Compare originals with their twins, over all tiers of a suite."""
     found = memory_effects(findings.grades, findings.originals)
     table = sheet(
         "Originals minus twins, in percentage points, with Holm's correction over systems",
@@ -95,15 +95,15 @@ def measured_memory(findings: Findings) -> Measured:
         spare=SPARE,
         name="memory",
         note="A twin is a task whose paper and code differ from those of the original in one decisive point. A system "
-        "that knows published code by heart and does not read does better on originals. Pairs of which only one task "
-        "was answered are excluded.",
+        "that recalls published code instead of reading the task does better on originals. Pairs of which only one "
+        "task was answered are excluded.",
     )
     return Measured({"memory": found}, [table] if found else [])
 
 
 @measure("report")
 def measured_repositories(findings: Findings) -> Measured:
-    """Measure the effect of the repository on papers that several suites hold, over the tasks of the headline tier."""
+    """Compare suites on the papers that they share, over the tasks of the headline tier."""
     headline = [item for item in findings.grades if findings.tiers[item.task] == "function"]
     found = repository_effects(headline, findings.suites, findings.papers)
     columns = ["system", "suites", "papers", *COMPARED[1:]]
@@ -117,7 +117,7 @@ def measured_repositories(findings: Findings) -> Measured:
         numbers=["papers", *NUMERIC],
         spare=["papers" if name == "tasks" else name for name in SPARE],
         name="repositories",
-        note="For each paper that both suites hold, the mean over the answers to its tasks of one suite minus that of "
-        "the other. Papers of which a system answered tasks of only one suite are excluded.",
+        note="For the papers in both suites: the mean over the answers to the tasks of a paper in the first suite "
+        "minus the mean in the second. Papers for which a system answered tasks of only one suite are excluded.",
     )
     return Measured({"repositories": found}, [table] if found else [])

@@ -1,7 +1,7 @@
-"""Progress of traced agents: when they were first right, what they spent before and after, and what they spoiled.
+"""Progress of traced agents: effort before and after the first correct state, and answers that were spoiled later.
 
-The numbers come from the snapshots of traced samples, which hold verdicts of the run itself. Unanswered samples have no
-snapshots.
+The numbers come from the snapshots of traced samples, whose verdicts were made during the run. Unanswered samples have
+no snapshots.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Spent(Record):
-    """Medians over some answers; dollars are None if the price of any of them is unknown."""
+    """Median spending over some answers; dollars are None if the price of any answer is unknown."""
 
     turns: float
     tool_calls: float
@@ -32,12 +32,12 @@ class Spent(Record):
 
 
 class FirstRight(Record):
-    """The traced answers of one system.
+    """The traced answers of one system, and their effort before and after the first correct state.
 
     Attributes:
-        spoiled: The number of answers that were right after some turn and wrong at the end.
-        until: Spending on the passing answers until they were first right; None if no answer passes.
-        after: Spending on the passing answers from then on; None if no answer passes.
+        spoiled: The number of answers that were correct after some turn but not at the end.
+        until: Spending on the passing answers up to their first correct state; None if no answer passes.
+        after: Spending on the passing answers after that state; None if no answer passes.
     """
 
     answers: int
@@ -48,7 +48,7 @@ class FirstRight(Record):
 
 
 def first_right(snapshots: Iterable[Snapshot]) -> dict[str, FirstRight]:
-    """Return what each system spent until its answers were first right, and afterwards."""
+    """Return the effort of each system before and after the first correct states of its answers."""
     found = {}
     for system, items in grouped(snapshots, lambda item: item.system).items():
         answers = _answers(items)
@@ -65,7 +65,7 @@ def first_right(snapshots: Iterable[Snapshot]) -> dict[str, FirstRight]:
 
 
 def curves(snapshots: Iterable[Snapshot]) -> dict[str, list[float]]:
-    """Return the share of cases that match after turns 0, 1, ..., as a mean over tasks, by system.
+    """Return, by system, the mean over tasks of the share of cases that match after turns 0, 1, ...
 
     The initial workspace counts as turn 0, and an answer keeps its value after its last turn.
     """
@@ -90,7 +90,7 @@ def _first_right(answer: Sequence[Snapshot]) -> Snapshot | None:
 
 
 def _medians(spans: Sequence[tuple[Snapshot | None, Snapshot]]) -> Spent | None:
-    """Return the median spending between two snapshots of each answer; None as the first one means the beginning."""
+    """Return the median spending between two snapshots of each answer; a first one of None stands for the start."""
     if not spans:
         return None
 
@@ -114,7 +114,7 @@ def _share(answer: Sequence[Snapshot], turn: int) -> float:
 
 
 def first_right_sheets(found: Mapping[str, FirstRight]) -> list[Sheet]:
-    """Return the table of what traced agents spent; none without traces."""
+    """Return the table of the effort of traced agents, in a list that is empty without traced answers."""
     rows = [
         [system, passes(item.passes, item.answers), item.spoiled, part, *_cells(spent)]
         for system, item in found.items()
@@ -129,10 +129,11 @@ def first_right_sheets(found: Mapping[str, FirstRight]) -> list[Sheet]:
         numbers=[name for name in columns if name not in ("system", "spent")],
         spare=["tokens out", "correct", "tool calls", "tokens in"],
         name="first-right",
-        note="Medians over the correct traced answers: what was spent up to the turn after which every ordinary case "
-        "matched for the first time, and from then on. Spoiled answers were right after some turn and wrong at the "
-        "end. An agent does not learn when it is right, so what it spends afterwards is checking as well as waste. "
-        "Answers that are never right are in no median, so compare only systems with about as many correct answers.",
+        note="Medians over the correct traced answers: the effort up to the turn after which every ordinary case "
+        "matched for the first time, and the effort after that turn. Spoiled answers were correct after some turn but "
+        "not at the end. An agent is not told when its code is correct, so its later effort is partly checking and "
+        "partly waste. Answers that are not correct at the end are in no median, so compare only systems with similar "
+        "numbers of correct answers.",
     )
     return [table] if rows else []
 

@@ -1,4 +1,4 @@
-"""Published verdicts of unit tests beside the grades of the same answers.
+"""Published verdicts of unit tests, compared with the grades of the same answers.
 
 lmrbench did not make these verdicts. They are shown as published, and rates and comparisons of systems leave them out.
 """
@@ -24,8 +24,8 @@ class PublishedRate(Record):
 
     Attributes:
         answers: Answers with a published verdict.
-        passes: Answers of these that pass the published unit test.
-        graded: Answers that have a grade, too.
+        passes: Answers whose published verdict is a pass.
+        graded: Answers that have both a published verdict and a grade.
         graded_passes: Graded answers that pass the published unit test.
         correct: Graded answers that are correct.
         passes_alone: Graded answers that pass the published unit test and are not correct.
@@ -86,7 +86,7 @@ def both_verdicts(published: Iterable[PublishedVerdict], grades: Iterable[Grade]
 
 @measure()
 def measured_published(findings: Findings) -> Measured:
-    """Compare published verdicts with grades. The tables need at least one verdict."""
+    """Compare published verdicts with grades. There are no tables without published verdicts."""
     rates = published_rates(findings.published, findings.grades)
     both = both_verdicts(findings.published, findings.grades)
     sheets = [_rates(rates)] if rates else []
@@ -120,7 +120,8 @@ def _rates(found: Sequence[PublishedRate]) -> Sheet:
         spare=["answers"],
         name="published",
         note="Verdicts that others published; lmrbench did not make them, and no other table counts them. Graded is "
-        "the number of these answers that lmrbench graded, and the columns after it count these answers.",
+        "the number of these answers that lmrbench graded as well; the columns after it count only graded answers, by "
+        "the published verdict (there) and by the grade (here). Alone counts answers that only one of the two accepts.",
     )
 
 
@@ -136,8 +137,8 @@ def _by_task(found: Sequence[BothVerdicts]) -> Sheet:
         rows,
         name="published-by-task",
         by_system=True,
-        note="The published verdict of each answer, then its grade by lmrbench. Unit tests and checks ask for "
-        "different things, so either may be right where they differ.",
+        note="Each cell gives the published verdict on an answer, then its grade by lmrbench. Unit tests and checks "
+        "test for different things, so either may be right if they disagree.",
     )
 
 

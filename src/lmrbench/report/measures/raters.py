@@ -1,9 +1,9 @@
 """Agreement of people, judges and unit tests on the same answers.
 
-An answer that the unit tests call correct counts as CC, another as LI. Unit tests whose verdicts others published are
-raters of their own. The category of a judge is the majority
-of its votes. The category of people together is the adjudicated label, or else the majority of their labels. An answer
-without a majority is a tie and is left out.
+An answer that passes the unit tests counts as CC, any other answer as LI. Unit tests whose verdicts were published by
+others are a separate rater. The category given by a judge is the majority of its votes. The category given by people
+together is the adjudicated label, or else the majority of their labels. An answer without a majority is a tie and is
+left out.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ def compare(
     grades: Iterable[Grade],
     published: Iterable[PublishedVerdict] = (),
 ) -> RaterAgreement:
-    """Measure how far people, judges and unit tests agree.
+    """Measure the agreement of people, judges and unit tests.
 
     Args:
-        labels: Labels of annotators; those by `ADJUDICATED` are the verdict of people together and of no annotator.
-        votes: By judge, the categories that it gave to each answer, one for each vote.
-        grades: Grades of the unit tests.
+        labels: Labels of annotators. Those by `ADJUDICATED` count for people together, not for a single annotator.
+        votes: The categories of all votes on each answer, by judge.
+        grades: Grades, which count as the verdicts of the unit tests.
         published: Verdicts of unit tests that others published.
     """
     by_annotator: dict[str, dict[Answer, Category]] = {}
@@ -101,7 +101,7 @@ def compare(
 
 
 def _majorities(votes: Mapping[Answer, Sequence[Category]], ties: dict[str, int], name: str) -> dict[Answer, Category]:
-    """Return the majority of each answer, and count the answers without one as ties of that name."""
+    """Return the majority category of each answer, and store the number of answers without one in `ties[name]`."""
     said = {answer: category for answer, of_answer in votes.items() if (category := majority(of_answer)) is not None}
     if len(said) < len(votes):
         ties[name] = len(votes) - len(said)
@@ -133,9 +133,14 @@ def _group(who: str, members: Sequence[Ratings]) -> GroupAgreement:
 
 
 def compare_runs(labels: Sequence[Label], folders: Iterable[Path]) -> RaterAgreement:
-    """Measure how far people, judges and unit tests agree on the answers of run folders.
+    """Measure the agreement of people, judges and unit tests on the answers in run folders.
 
-    Raises UsageError if two folders have a grade of the same answer.
+    Args:
+        labels: Labels of annotators; see `compare`.
+        folders: The run folders, with grades, votes and published verdicts.
+
+    Raises:
+        UsageError: Two folders have a grade of the same answer.
     """
     grades: dict[Answer, Grade] = {}
     published: list[PublishedVerdict] = []
@@ -145,7 +150,7 @@ def compare_runs(labels: Sequence[Label], folders: Iterable[Path]) -> RaterAgree
         published += run.published
         for grade in run.grades:
             if grade.answer in grades:
-                raise UsageError(f"{folder}: {grade.answer} is in another run, too; compare one of them")
+                raise UsageError(f"{folder}: {grade.answer} is also graded in another run; name only one of these runs")
             grades[grade.answer] = grade
         for judge, said in read_votes(folder).items():
             votes.setdefault(judge, {}).update(said)

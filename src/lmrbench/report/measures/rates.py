@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 class Rate(Record):
     """The mean over tasks of the share of answers that are correct, with two 95% intervals.
 
-    The rates, the intervals and the share of cases are None without any answer. Unanswered samples count in the last
-    three numbers only.
+    The rates, the intervals and the share of cases are None without any answer. Unanswered samples count only in the
+    last three attributes.
 
     Attributes:
         passes: The number of correct answers.
         correct: The mean over tasks of the share of correct answers.
         robust: The mean over tasks of the share of robust answers.
-        low: Lower end of Wilson's interval, which takes tasks as independent. It counts tasks: more answers to the
-            same task make the rate steadier but tell nothing about other tasks.
+        low: Lower end of Wilson's interval, which treats tasks as independent. Its sample size is the number of tasks,
+            because more answers to the same task say nothing about other tasks.
         high: Upper end of Wilson's interval.
-        paper_low: Lower end of the interval over papers; None if `paper_interval` is None.
+        paper_low: Lower end of the interval over papers; None if `paper_interval` returns None.
         paper_high: Upper end of the interval over papers.
         cases: The mean share of cases that match.
         unanswered: The number of unanswered samples.
-        correct_with_unanswered: The rate if all unanswered samples were wrong.
-        correct_with_unanswered_right: The rate if all unanswered samples were right.
+        correct_with_unanswered: The rate `correct` if all unanswered samples were wrong.
+        correct_with_unanswered_right: The rate `correct` if all unanswered samples were right.
     """
 
     tasks: int
@@ -58,7 +58,7 @@ class Rate(Record):
 
     @property
     def is_pooled(self) -> bool:
-        """Whether the mean over tasks equals the share of all answers, as if all tasks have equally many."""
+        """Whether the mean over tasks equals the share of all answers that are correct."""
         return self.correct is not None and abs(self.correct - self.passes / self.answers) < 1e-9
 
 
@@ -66,8 +66,8 @@ def rate(grades: Iterable[Grade], unanswered: Iterable[Usage] = ()) -> Rate:
     """Return the rate of one system over some tasks.
 
     Args:
-        grades: Its graded answers.
-        unanswered: Its samples without a grade.
+        grades: The graded answers of the system.
+        unanswered: The unanswered samples of the system.
     """
     of_tasks = grouped(grades, lambda item: item.task)
     missing = Counter(item.task for item in unanswered)
@@ -116,7 +116,7 @@ def rates(grades: Iterable[Grade], usages: Iterable[Usage], group: Callable[[str
 
 
 def _counting(outcomes: Mapping[str, list[float]], missing: Mapping[str, int], value: float) -> float:
-    """Return the rate if each missing sample of a task had this value."""
+    """Return the rate that would result if each missing sample had this value."""
     tasks = sorted(outcomes.keys() | missing.keys())
     return fmean(fmean(outcomes.get(task, []) + [value] * missing.get(task, 0)) for task in tasks)
 
@@ -127,7 +127,7 @@ def _share(item: Grade) -> float:
 
 @measure()
 def measured_rates(findings: Findings) -> Measured:
-    """Measure the rates."""
+    """Measure the rates of all systems, by task, by category and over all tasks."""
     overall = rates(findings.grades, findings.usages, lambda task: "all")
     groups = rates(findings.grades, findings.usages, findings.categories.__getitem__)
     numbers = {"rates": overall | groups}
@@ -158,8 +158,8 @@ def _by_task(findings: Findings) -> Sheet:
         spare=["ended"] if usages else (),
         name="by-task",
         by_system=True,
-        note="For each task, how many of the graded answers are correct; a dash means that there are none. One answer "
-        "to a task says little about how often the system would pass that task.",
+        note="The number of correct answers to each task, of all graded ones; a dash means that none was graded. One "
+        "answer to a task says little about how often the system would pass that task.",
     )
 
 
@@ -209,10 +209,11 @@ def _by_category(groups: Mapping[str, Mapping[str, Rate]], overall: Mapping[str,
         spare=["tasks", "cases", "answers"],
         totals=len(overall),
         name="by-category",
-        note="Correct is the mean over tasks of the share of answers that match in all ordinary cases, robust of those "
-        "that match in the edge cases too. Answers is the number of graded answers, preceded by the number of correct "
-        "ones if their share is the same. Cases is the mean share of cases that match and gives no partial credit. "
-        "Categories hold few tasks, so their intervals are wide and most differences between them may be chance.",
+        note="Correct is the mean over tasks of the share of answers that match in all ordinary cases; robust is the "
+        "same for answers that match in the edge cases too. Answers is the number of graded answers, preceded by the "
+        "number of correct ones if their share equals the rate. Cases is the mean share of cases that match; matching "
+        "cases give no partial credit. Categories have few tasks, so their intervals are wide, and most differences "
+        "between categories may be due to chance.",
     )
 
 
@@ -246,14 +247,14 @@ def _intervals(of_systems: Mapping[str, Rate], listed: int) -> Sheet:
         "if right",
     ]
     note = (
-        "Two 95% intervals of the share of correct answers. The interval over tasks (Wilson) takes tasks as "
+        "Two 95% intervals of the share of correct answers. The interval over tasks (Wilson) treats tasks as "
         "independent. The interval over papers draws whole papers, because tasks of one paper are alike; it is not "
-        "defined for a single paper or for equal rates of all tasks, and it is too narrow for few papers. Both "
-        "describe other tasks of this kind; neither describes another prompt, another sandbox or another version of "
-        "the model."
+        "defined for a single paper or if all tasks have the same rate, and it is too narrow if there are few papers. "
+        "Both intervals account for the choice of tasks; neither accounts for another prompt, another sandbox or "
+        "another version of the model."
     )
     if any(row[-1] for row in rows):
-        note += " If wrong and if right are the rates if all unanswered samples were wrong, or were right."
+        note += " The last two columns are the rates that would result if all unanswered samples were wrong, or right."
     else:
         columns, rows = columns[:-3], [row[:-3] for row in rows]
     return sheet(

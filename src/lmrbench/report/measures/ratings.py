@@ -1,7 +1,8 @@
 """Ratings by judges and people: categories, error classes, and agreement with the unit tests.
 
-A rater is a judge, an annotator, all judges together, or all people together. The category of one or all judges is the
-majority of their votes; that of people together is the adjudicated label, or else the majority of their labels.
+A rater is a judge, an annotator, all judges together, or all people together. The category given by one
+judge or by all judges is the majority of their votes. The category given by people together is the adjudicated label,
+or else the majority of their labels.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from lmrbench.tasks.submission import Answer
 if TYPE_CHECKING:
     from lmrbench.report.findings import Findings
 
-# The rater that stands for all annotators together.
+# The name of the rater that combines all annotators.
 PEOPLE = "people"
 Name = TypeVar("Name", bound=str)
 
@@ -33,7 +34,8 @@ class Rating(Record):
 
     Attributes:
         category: The category; None without a majority.
-        error_class: The class that most votes or labels of the majority name; None if none is named, or on ties.
+        error_class: The class that is named most often by the votes or labels for this category; None if none is named,
+            or on ties.
     """
 
     rater: str
@@ -79,7 +81,7 @@ class Tally(Record):
 
 
 class BesideTests(Record):
-    """One rater and the unit tests, on the answers of one system that have both a grade and a category.
+    """The verdicts of one rater and of the unit tests, on the answers of one system that have both.
 
     Attributes:
         passes: Answers that pass.
@@ -98,7 +100,7 @@ class BesideTests(Record):
 
 
 class Opposite(Record):
-    """An answer that passes and is rated LI, or fails and is rated CC, with the raters who say so."""
+    """An answer that passes and is rated LI, or fails and is rated CC, with the raters who gave that rating."""
 
     system: str
     task: str
@@ -109,15 +111,15 @@ class Opposite(Record):
 
     @property
     def answer(self) -> Answer:
-        """The answer."""
+        """The answer that is rated."""
         return Answer(self.system, self.task, self.sample)
 
 
 def ratings(judgements: Iterable[Judgement], labels: Sequence[Label]) -> list[Rating]:
     """Return the ratings of each judge, all judges, each annotator, and people together, in this order.
 
-    All judges are a rater if there are several; people together, if several annotators labelled or a label was
-    adjudicated.
+    All judges together are a rater if there are several judges. People together are a rater if there are several
+    annotators or adjudicated labels.
 
     Args:
         judgements: Votes of judges; the last one counts if a vote was repeated.
@@ -170,7 +172,7 @@ def beside_tests(found: Iterable[Rating], grades: Iterable[Grade]) -> list[Besid
 
 
 def opposites(found: Iterable[Rating], grades: Iterable[Grade]) -> list[Opposite]:
-    """Return the answers on which a rater contradicts the unit tests, by system, task and sample."""
+    """Return the answers on which a rater contradicts the unit tests, sorted by system, task and sample."""
     passed = _passed(grades)
     contrary = [
         item for item in found if item.answer in passed and item.category == ("LI" if passed[item.answer] else "CC")
@@ -225,14 +227,14 @@ def _passed(grades: Iterable[Grade]) -> dict[Answer, bool]:
 
 
 def _counts(values: Iterable[Name | None], known: Iterable[Name]) -> dict[Name, int]:
-    """Count the occurrences of each known value, in the order of these."""
+    """Count the occurrences of each known value, in the order of `known`."""
     counts = Counter(values)
     return {value: counts[value] for value in known}
 
 
 @measure()
 def measured_ratings(findings: Findings) -> Measured:
-    """Compute the ratings of judges and people. The tables need at least one rating."""
+    """Compute the ratings of judges and people. There are no tables without ratings."""
     rated = ratings(findings.judgements, findings.labels)
     counted, beside, contrary = tallies(rated), beside_tests(rated, findings.grades), opposites(rated, findings.grades)
     commands = [findings.commands[item.answer] for item in contrary]
@@ -272,10 +274,10 @@ def errors_sheet(counted: Sequence[Tally]) -> Sheet:
         numbers=columns[2:],
         spare=["none"],
         name="errors",
-        note="Of the answers that a judge or a person rates LC or LI, how many have which class of error, and their "
-        "share. An answer counts once, with the class that most votes or labels of its category name; none means that "
-        "no class is named, or several equally often. Raters may fault different answers, so rows need not describe "
-        "the same answers.",
+        note="The number and share of answers with each error class, among the answers that a judge or a person rates "
+        "LC or LI. An answer counts once, with the class that is named most often by the votes or labels for its "
+        "category; none means that no class is named, or that several are named equally often. Raters may find fault "
+        "with different answers, so rows need not describe the same answers.",
     )
 
 
@@ -298,9 +300,9 @@ def _categories(counted: Sequence[Tally]) -> Sheet:
         numbers=columns[2:],
         spare=["none"],
         name="ratings",
-        note="The category of each answer by most votes of a judge, or by an annotator's label: completely correct "
+        note="The category of each answer, from most votes of a judge or from an annotator's label: completely correct "
         "(CC), logic correct (LC), logic incorrect (LI); none means that no category has more than half of the votes. "
-        "The last judgement counts if a vote was repeated. People together give the adjudicated label, or else the "
+        "If a vote was repeated, the last one counts. For people together, the adjudicated label counts, or else the "
         "majority of their labels. A judge reads code and does not run it.",
     )
 
@@ -326,9 +328,9 @@ def _beside_tests(counted: Sequence[BesideTests]) -> Sheet:
         numbers=columns[2:],
         spare=["answers"],
         name="beside-tests",
-        note="On the answers that have both a grade and a category of the rater: how many pass, how many the rater "
-        "calls CC, and how many are accepted by only one of the two. Rows may describe different answers; "
-        "lmrbench analyse agreement compares judges and people on the same answers, with intervals.",
+        note="Of the answers that have both a grade and a category of the rater: the number that pass the tests, the "
+        "number that the rater calls CC, and the numbers that only one of the two accepts. Rows may describe different "
+        "answers; lmrbench analyse agreement compares judges and people on the same answers, with intervals.",
     )
 
 
@@ -354,5 +356,5 @@ def _opposites(contrary: Sequence[Opposite], commands: Sequence[str]) -> Sheet:
         spare=["sample", "to see it"],
         name="opposites",
         note="Answers that pass and are rated logic incorrect, or fail and are rated completely correct, with the "
-        "raters who say so. The command shows the code of the answer and its failed cases.",
+        "raters who gave these ratings. The command shows the code of the answer and its failed cases.",
     )

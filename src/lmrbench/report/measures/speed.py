@@ -24,7 +24,7 @@ class Speeds(Record):
     Attributes:
         tasks: Tasks with an answer that has a speed.
         answers: Answers that have a speed.
-        void: Answers that were timed and have no speed.
+        void: Answers that were timed but have no speed.
         speed: The reference's time over the answers' time; None if no answer has a speed.
         memory: The reference's memory over the answers' memory; None if no answer has a speed.
     """
@@ -80,11 +80,11 @@ def measured_speeds(findings: Findings) -> Measured:
         numbers=columns[1:],
         spare=["memory over papers", "no speed", "answers", "over papers"],
         name="speed",
-        note="Above 1, an answer is faster than the reference or takes less memory. Geometric means over tasks, each "
-        "task's value being the geometric mean of its answers, with 95% intervals over papers. Only passing answers "
-        "are timed, so two systems may be timed on different tasks. The reference is written to be read, not to be "
-        "fast. No speed is the number of answers that are wrong, or take too much time or memory, on timed inputs; the "
-        "means exclude them.",
+        note="A value above 1 means that answers are faster than the reference or take less memory. The values are "
+        "geometric means over tasks, and over the answers to each task, with 95% intervals over papers. Only passing "
+        "answers are timed, so two systems may be timed on different tasks. The reference is written to be read, not "
+        "to be fast. No speed is the number of answers that are wrong, or take too much time or memory, on timed "
+        "inputs; the means exclude them.",
     )
     return Measured({"speeds": found}, [table] if found else [])
 

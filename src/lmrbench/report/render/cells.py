@@ -1,4 +1,4 @@
-"""Formats of numbers in the cells of a table. A missing number reads "not defined"."""
+"""Format numbers for the cells of a table. A missing number is shown as "not defined"."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class NumberedText(str):
 
 
 def cell(text: str, style: str = "") -> Text:
-    """Return a text for rich: without markup, control characters escaped, line breaks kept."""
+    """Return a rich text without interpreting markup; control characters are escaped, and line breaks kept."""
     from rich.text import Text
 
     return Text(printable(text, lines=True), style=style)
 
 
 def number(value: float | None, form: str, absent: str = UNDEFINED) -> NumberedText:
-    """Format a number; one that is rounded to 0 has no minus sign.
+    """Format a number. A negative number that is rounded to 0 has no minus sign.
 
     Args:
         value: The number, or None if it is missing.
@@ -84,7 +84,7 @@ def passes(count: int, answers: int) -> NumberedText:
 
 
 def counted_answers(rate: Rate) -> NumberedText:
-    """Format the answers of a rate, with the passing ones if their share is the rate."""
+    """Format the number of answers of a rate, preceded by the passing ones if their share equals the rate."""
     found = passes(rate.passes, rate.answers)
     return found if rate.is_pooled else NumberedText(str(rate.answers), found.numbers)
 

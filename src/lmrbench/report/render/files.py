@@ -1,4 +1,4 @@
-"""The files that a report is written to, in addition to the terminal."""
+"""Render a report to the texts of its HTML, CSV and LaTeX files."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from lmrbench.report.render.text import comma_separated, latex
 
 
 def rendered(made: Report, html: Path | None, csv: Path | None, tex: Path | None) -> Iterator[tuple[Path, str]]:
-    """Yield each file that is asked for, with its text.
+    """Yield the path and the text of each requested file.
 
     Args:
         made: The report.
-        html: The file for a page with all tables and figures.
-        csv: The folder for a CSV file of each table.
-        tex: The file for all tables in LaTeX.
+        html: The file for a page with all tables and figures; None for no page.
+        csv: The folder for a CSV file of each table; None for no CSV files.
+        tex: The file for all tables in LaTeX; None for no LaTeX file.
     """
     if html is not None:
         yield html, page(made)

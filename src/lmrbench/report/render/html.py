@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 
 def environment(package: str, folder: str) -> Environment:
-    """Return an environment whose templates escape every value and raise on a missing one.
+    """Return an environment whose templates escape every value and raise an error on a missing one.
 
     Args:
         package: The package that holds the templates.
-        folder: Their folder in it.
+        folder: The folder of the templates in the package.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
 

@@ -23,13 +23,13 @@ class Sheet:
     Attributes:
         title: A noun phrase.
         columns: The names of the columns.
-        rows: The cells, of which some are `NumberedText`.
+        rows: The cells of each row; cells that show numbers are `NumberedText`.
         numbers: The columns that are aligned to the right.
-        spare: The columns that a narrow terminal omits, the last one first.
-        totals: The number of last rows that are set apart.
+        spare: The columns that are omitted on a narrow terminal, the last one first.
+        totals: The number of rows at the end that are set apart as totals.
         name: Name in files and links.
-        note: What the numbers show and do not show, in sentences.
-        by_system: All columns but the first are systems, which may not fit side by side.
+        note: Sentences that explain the numbers and their limits.
+        by_system: Whether all columns but the first are systems, which may be too many to fit side by side.
     """
 
     title: str
@@ -54,7 +54,7 @@ def sheet(
     note: str = "",
     by_system: bool = False,
 ) -> Sheet:
-    """Make a table of values of any kind; None is an empty cell. The arguments are the attributes of `Sheet`."""
+    """Make a table from values of any type; None becomes an empty cell. The arguments are the attributes of `Sheet`."""
     texts = tuple(tuple(map(_text, row)) for row in rows)
     return Sheet(title, tuple(columns), texts, frozenset(numbers), tuple(spare), totals, name, note, by_system)
 
@@ -71,14 +71,14 @@ def show(item: Sheet, out: Console) -> None:
     """Print a table under its title.
 
     While the table is too wide, spare columns are omitted, the last one first. Systems that do not fit side by side
-    become the rows; if that is too wide as well, they are split over several tables.
+    become rows; if that is too wide as well, the systems are split over several tables.
 
     Args:
         item: The table.
         out: The console, which sets the width.
     """
     shown = list(range(len(item.columns)))
-    # A system may have the name of a spare column. Spare columns come last, so the last column of a name is meant.
+    # A system may have the same name as a spare column. Spare columns come last, so the last one of a name is spare.
     last = {name: place for place, name in enumerate(item.columns)}
     spare = [last[name] for name in item.spare if name in last]
     while spare and _width(item, shown) > out.width:
@@ -106,7 +106,7 @@ def _turned(item: Sheet, shown: Sequence[int]) -> Sheet:
 
 
 def _side_by_side(item: Sheet, shown: Sequence[int], width: int) -> list[list[int]]:
-    """Split the columns into parts that fit; the first column is in each."""
+    """Split the columns into parts that fit the width. Each part begins with the first column."""
     first, *others = shown
     parts = [[first]]
     for place in others:
@@ -117,7 +117,7 @@ def _side_by_side(item: Sheet, shown: Sequence[int], width: int) -> list[list[in
 
 
 def _table(item: Sheet, shown: Sequence[int]) -> Table:
-    """Return the columns at these places as a table of rich."""
+    """Return a rich table of the columns at these positions."""
     from rich.table import Table
     from rich.text import Text
 
@@ -152,6 +152,6 @@ def first_failure(case: CaseVerdict | None) -> str:
 
 
 def _width(item: Sheet, shown: Sequence[int]) -> int:
-    """Return the width in characters that the columns at these places need if no cell is folded."""
+    """Return the width in characters that the columns at these positions need if no cell is folded."""
     cells = [[line for row in (item.columns, *item.rows) for line in row[place].split("\n")] for place in shown]
     return sum(max(map(len, lines)) + 2 for lines in cells)

@@ -20,12 +20,12 @@ from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import goal_signatures, target_texts, unsolved_files
 from lmrbench.text import printable
 
-# The width that each of two pieces of code needs to be shown side by side.
+# The width in characters that each of two pieces of code needs if they are shown side by side.
 SIDE_BY_SIDE = 84
 
 
 def task_facts(task: Task, certificate: Certificate | None) -> dict[str, object]:
-    """Return a task and its certificate, for JSON."""
+    """Return the facts about a task, with its certificate, for JSON."""
     facts = task.model_dump(mode="json", include={"paper", *TaskEntry.model_fields} - {"targets"})
     return {
         "id": task.id,
@@ -40,7 +40,7 @@ def task_facts(task: Task, certificate: Certificate | None) -> dict[str, object]
 
 
 def _dated(paper: Paper) -> str:
-    """Return the date from which on a paper's method could be read, with its release."""
+    """Return the date on which a paper's method became public, and its first release in a package if there is one."""
     release = paper.released
     released = f" (released in {release.package} {release.version} on {release.date})" if release else ""
     return f"{paper.public_since or 'not known'}{released}"
@@ -91,7 +91,7 @@ def _certified(certificate: Certificate | None) -> str:
 def answer_parts(task: Task, submission: Submission, width: int) -> Iterator[RenderableType]:
     """Yield each masked function and the code that was taken from an answer, with line numbers.
 
-    For files that are submitted whole, the changes are shown. An answer that can't be used is shown as submitted.
+    If whole files are submitted, a diff is shown instead. An answer that can't be used is shown as submitted.
 
     Args:
         task: The task that was answered.

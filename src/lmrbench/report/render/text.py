@@ -29,8 +29,8 @@ def markdown(item: Sheet) -> str:
 def comma_separated(item: Sheet) -> str:
     """Return a table as CSV with a header.
 
-    A cell with numbers gives only these, each in a column of its own: shares as fractions of 1, differences in the
-    unit of the table, and a missing number as an empty cell.
+    A cell with numbers is written as these numbers only, each in a column of its own: shares as fractions of 1,
+    differences in the unit of the table, and missing numbers as empty cells.
     """
     columns = []
     for place, name in enumerate(item.columns):

@@ -8,14 +8,14 @@ from lmrbench.authoring.listing.additions import Addition
 from lmrbench.authoring.listing.versions import Additions
 from lmrbench.report.render.tables import Sheet, in_one_line, sheet
 
-# Shorter ones are left out of the table, but not of JSON.
+# Definitions with fewer lines are left out of the table, but not of the JSON output.
 FEWEST_LINES = 6
 _MOST_LETTERS = 60
 _GPU = {"no": "", "may": "may", "needs": "needs a GPU"}
 
 
 def additions_sheets(found: Additions) -> list[Sheet]:
-    """Return what is new in a version by folder and file, and its functions, classes and methods."""
+    """Return the tables of the additions in a version: by folder or file, and by function, class or method."""
     title = f"New in {found.package}{f' ({found.date})' if found.date else ''} since {found.since}"
     parts: dict[str, list[Addition]] = {}
     for item in found.new:

@@ -26,7 +26,7 @@ _FORMS = {"percent": ".1f", "count": ".0f", "coefficient": "z.4f"}
 
 
 def actions_sheet(found: Sequence[Distribution]) -> Sheet:
-    """Return the actions of agents by kind, for each system and outcome."""
+    """Return the table of the actions of agents by kind, for each system and outcome."""
     from lmrbench.integrations.lmr_bench.sessions import KINDS
 
     rows = [
@@ -42,7 +42,7 @@ def _counted(item: Distribution, kind: str) -> str:
 
 
 def contrasts_sheet(found: Sequence[Contrast]) -> Sheet:
-    """Return the permutation tests of sessions that solved their task against those that did not."""
+    """Return the table of permutation tests that compare sessions that solved their task with the other sessions."""
     rows = [
         [item.system, item.solved, item.unsolved, number(item.distance, ".3f"), number(item.p, ".4f")] for item in found
     ]
@@ -71,10 +71,10 @@ def repeated_line(sessions: Sequence[LoggedSession]) -> str:
 
 
 def structure_parts(name: str, found: Regression) -> tuple[Sheet | None, str]:
-    """Return a regression's table, which may be missing, and a line on it.
+    """Return the table of a regression (None if it is not defined) and a line about it.
 
     Args:
-        name: The name of the measures of structure, as in `regressions`.
+        name: The name of the set of structure measures, as in `regressions`.
         found: The regression on them.
     """
     measures = {"paper": "the paper's measures", "ours": "our measures"}[name]
@@ -86,12 +86,12 @@ def structure_parts(name: str, found: Regression) -> tuple[Sheet | None, str]:
         for part in found.coefficients
     ]
     columns = ["", "coefficient", "standard error", "z", "p"]
-    title = f"Passing by structure of the repository, {measures}"
-    return sheet(title, columns, rows, numbers=columns[1:]), f"{counts}; measures in standard deviations"
+    title = f"Regression of passing on the structure of the repository, {measures}"
+    return sheet(title, columns, rows, numbers=columns[1:]), f"{counts}; measures are in standard deviations"
 
 
 def ablation_sheets(found: Sequence[Ablation]) -> list[Sheet]:
-    """Return rates and differences by inputs, without the systems that have none."""
+    """Return the tables of rates and of differences by inputs, without the systems whose rates are not defined."""
     defined = [item for item in found if not item.problem]
     rates = [
         [
@@ -115,7 +115,7 @@ def ablation_sheets(found: Sequence[Ablation]) -> list[Sheet]:
     pairs = ["system", "first", "second", *COMPARED]
     return [
         sheet(
-            "Share of answers that pass by inputs, on the tasks that all of them answered, with 95% intervals",
+            "Share of passing answers by inputs, on the tasks that have answers with all inputs, with 95% intervals",
             columns,
             rates,
             numbers=columns[2:],
@@ -134,7 +134,7 @@ def ablation_sheets(found: Sequence[Ablation]) -> list[Sheet]:
 def ablation_warnings(found: Iterable[Ablation]) -> list[str]:
     """Return a warning for each system whose runs differ in more than their inputs."""
     return [
-        f"{item.system}: its runs also differ in {', '.join(item.differing)}; no difference is due to inputs alone"
+        f"{item.system}: its runs also differ in {', '.join(item.differing)}; no difference is due to the inputs alone"
         for item in found
         if item.differing
     ]
@@ -146,7 +146,7 @@ def ablation_problems(found: Iterable[Ablation]) -> list[str]:
 
 
 def published_sheets(figures: Sequence[PaperFigure], pairs: Mapping[str, Agreement]) -> list[Sheet]:
-    """Return the published and recomputed figures, notes on them, and the agreement of the published raters."""
+    """Return the tables of published and recomputed figures, of notes on them, and of agreement between raters."""
     rows = [
         [
             item.place,
@@ -161,7 +161,7 @@ def published_sheets(figures: Sequence[PaperFigure], pairs: Mapping[str, Agreeme
     notes = dict.fromkeys((item.place, item.note) for item in figures if item.note)
     return [
         sheet(
-            "Figures as the paper prints them and as its records give them: percent, counts, coefficients",
+            "Figures of the paper, as printed and as recomputed from its records: percent, counts, coefficients",
             columns,
             rows,
         ),
@@ -185,13 +185,13 @@ def published_facts(figures: Sequence[PaperFigure], pairs: Mapping[str, Agreemen
 
 
 def familiarity_sheet(found: Sequence[Familiarity]) -> Sheet:
-    """Return how probable a model finds goal files, and copies of them that are renamed and reformatted."""
+    """Return the table of token probabilities of goal files and of their renamed and reformatted copies."""
     rows = [
         [item.task, item.file, item.tokens, f"{item.as_written:.3f}", f"{item.renamed:.3f}", f"{item.difference:+z.3f}"]
         for item in sorted(found, key=lambda item: -item.difference)
     ]
     columns = ["task", "file", "tokens", "as written", "renamed", "difference"]
-    title = "Mean probability of a token, given those before it"
+    title = "Mean probability of a token, given the tokens before it"
     return sheet(title, columns, rows, numbers=columns[2:], spare=["tokens", "file"])
 
 
@@ -204,9 +204,9 @@ def familiarity_facts(found: Iterable[Familiarity], related: Iterable[Correlatio
 
 
 def correlation_lines(found: Iterable[Correlation]) -> Iterator[str]:
-    """Yield the rank correlation of success with familiarity, for each system."""
+    """Yield a line with the rank correlation of success with familiarity, for each system."""
     for item in found:
         text = f"{UNDEFINED}: {item.problem}"
         if item.rho is not None and item.p is not None:
             text = f"Spearman's rho {item.rho:+z.2f}, p = {item.p:.3f}"
-        yield f"{item.system}: success against difference over {counted(item.tasks, 'task')}: {text}"
+        yield f"{item.system}: success against the difference in probability over {counted(item.tasks, 'task')}: {text}"

@@ -13,7 +13,7 @@ from lmrbench.text import counted
 
 
 def failures(run: Run, system: str | None, sample: int | None) -> list[Grade]:
-    """Return the grades of answers that fail in a case, of one system or sample if these are given."""
+    """Return the grades of answers that fail in a case, limited to one system or one sample if given."""
     failed = [
         item
         for item in run.grades
@@ -23,7 +23,7 @@ def failures(run: Run, system: str | None, sample: int | None) -> list[Grade]:
 
 
 def failure_facts(grade: Grade) -> dict[str, Any]:
-    """Return a grade without its cases, with the number that match and the first that does not, for JSON."""
+    """Return a grade without its cases, with the number of matching cases and the first failed case, for JSON."""
     first = grade.first_failure
     return {
         **grade.model_dump(mode="json", exclude={"cases", "log", "warnings"}),
@@ -83,7 +83,7 @@ def choose(run: Run, task: str, system: str | None, sample: int | None) -> Chose
 
 
 def verdict_line(answer: Chosen) -> str:
-    """Return the verdict on an answer, and which of the samples it is, in one line."""
+    """Return one line with the verdict on an answer, and the reason why this sample was chosen."""
     grade, which = answer.grade, ""
     if answer.samples > 1:
         one = f"the first that fails; {answer.failing} of {answer.samples} samples do"

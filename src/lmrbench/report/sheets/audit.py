@@ -14,7 +14,7 @@ from lmrbench.text import counted
 
 
 def certificates_sheet(found: Mapping[str, Certificate | None]) -> Sheet:
-    """Return what audits measured of tasks, by id."""
+    """Return the table of audit results by task. `found` gives the certificate of each task id."""
     columns = ["task", "cases", "edge", "flakes", "rewrites", "wrong", "mutants", "score", "by ordinary"]
     columns += ["behaviours", "their score", "theirs by ordinary", "fixed"]
     rows = [(name, *(_measures(item) if item else ["-"] * (len(columns) - 1))) for name, item in found.items()]
@@ -47,7 +47,7 @@ def audit_facts(
     shortfalls: Mapping[str, Sequence[str]],
     other_tiers: Mapping[str, Sequence[str]],
 ) -> list[dict[str, object]]:
-    """Return what audits measured of tasks, for JSON. All arguments are by task id."""
+    """Return the audit results of tasks, for JSON. All arguments are by task id."""
     return [
         {
             "task": name,
@@ -60,12 +60,15 @@ def audit_facts(
 
 
 def mutants_to_see(found: Mapping[str, Certificate | None]) -> Iterator[tuple[str, str]]:
-    """Yield a heading and the text of each mutant that survives, or that nothing decides."""
+    """Yield a heading and the diff of each mutant that survives or is undecided."""
     for name, item in found.items():
         if item is None:
             continue
         for survivor in item.visible.undecided if item.visible else ():
-            yield f"{name}: nothing decides mutant {survivor.id} ({survivor.operator})", f"{survivor.diff}\n"
+            yield (
+                f"{name}: mutant {survivor.id} ({survivor.operator}) is decided by neither the results nor a sentence",
+                f"{survivor.diff}\n",
+            )
         for survivor in item.survivors:
             yield f"{name}: mutant {survivor.id} ({survivor.operator}) survives", _survivor(survivor)
 
@@ -87,14 +90,14 @@ def other_tiers(found: Iterable[str], others: Mapping[str, Sequence[str]]) -> It
 
 
 def fixed_inputs(found: Mapping[str, Certificate | None]) -> Iterator[str]:
-    """Yield a sentence for each task in which too many cases have the same observation under every seed."""
+    """Yield a sentence for each task with too many fixed cases, whose observation is the same with every seed."""
     for name, item in found.items():
         if item and item.fixed_inputs is not None and item.fixed_inputs > MOST_FIXED:
             yield f"{name}: {item.fixed_inputs:.0%} of its cases are fixed, more than {MOST_FIXED:.0%}"
 
 
 def slow_checks(found: Mapping[str, Certificate | None]) -> Iterator[str]:
-    """Yield a sentence for each check that takes more processor time than a check of its tier should."""
+    """Yield a sentence for each check that takes more processor time than the limit for its tier."""
     for name, item in found.items():
         if item and item.cost.seconds > CHECK_SECONDS[item.tier]:
             yield f"{name}: its check takes {item.cost.seconds:.2f} s, more than {CHECK_SECONDS[item.tier]:.1f} s"
@@ -105,14 +108,12 @@ def edge_failures(found: Mapping[str, Certificate | None]) -> Iterator[str]:
     for name, item in found.items():
         for rewrite in item.rewrites if item else ():
             if rewrite.correct and not rewrite.passed:
-                yield (
-                    f"{name}: no shortfall: the rewrite {rewrite.name} is correct. It is not robust, by "
-                    f"{counted(len(rewrite.fails), 'edge case')}: {', '.join(rewrite.fails)}"
-                )
+                cases = f"{counted(len(rewrite.fails), 'edge case')}: {', '.join(rewrite.fails)}"
+                yield f"{name}: the rewrite {rewrite.name} is correct; as it may, it fails {cases}"
 
 
 def draws_sheet(found: Sequence[AuditedDraw]) -> Sheet:
-    """Return whether forensic draws are fair, and what two threads change."""
+    """Return the table of forensic draws: the reason if one is not fair, and the effect of a second thread."""
     rows = [
         (
             item.task,
@@ -128,7 +129,7 @@ def draws_sheet(found: Sequence[AuditedDraw]) -> Sheet:
 
 
 def draw_lines(paper: str, draw: Draw, refused: Iterable[tuple[Draw, str]]) -> Iterator[str]:
-    """Yield the lines on the attempts that were not fair, and on the first fair draw of a paper's deviations."""
+    """Yield lines about the attempts that were not fair, and about the first fair draw of a paper's deviations."""
     for item, why in refused:
         yield f"attempt {item.attempt} is not fair: {why}"
     yield f"{paper}/{draw.id}: {', '.join(draw.deviations)}"
@@ -144,7 +145,7 @@ def draw_facts(draw: Draw, refused: Iterable[tuple[Draw, str]]) -> dict[str, obj
 
 
 def effects_sheet(paper: str, found: Sequence[Effect]) -> Sheet:
-    """Return what each deviation of a pool changes alone."""
+    """Return the table of the effects that the deviations of a pool have on their own."""
     rows = [
         (item.name, item.file, item.stage, f"{len(item.moved)}/{item.metrics}", item.fault or "-", item.why)
         for item in found
@@ -155,7 +156,7 @@ def effects_sheet(paper: str, found: Sequence[Effect]) -> Sheet:
 
 
 def adversary_sheet(found: Sequence[Finding]) -> Sheet:
-    """Return how many versions of an adversary are rejected and accepted, by task."""
+    """Return the table of the rejected and accepted versions of an adversary, by task."""
     rows = []
     for task in dict.fromkeys(item.task for item in found):
         wrong = [item for item in found if item.task == task and item.proposal.kind == "wrong"]
@@ -164,16 +165,16 @@ def adversary_sheet(found: Sequence[Finding]) -> Sheet:
         alike = sum(item.passed and not item.amiss for item in wrong)
         accepted = sum(item.passed for item in right)
         rows.append((task, f"{rejected}/{len(wrong)}", alike, f"{accepted}/{len(right)}"))
-    columns = ("task", "wrong rejected", "wrong, not told apart", "right accepted")
+    columns = ("task", "wrong rejected", "wrong, indistinguishable", "right accepted")
     return sheet("", columns, rows, numbers=columns[1:])
 
 
 def adversary_texts(found: Sequence[Finding]) -> Iterator[str]:
-    """Yield a text for each version that shows that its task needs work."""
+    """Yield a text for each version of an adversary that reveals a weakness of its task."""
     for item in found:
         if item.amiss:
             name = f"{item.task} {item.proposal.kind} {item.number}"
             if item.proposal.kind == "wrong":
-                yield f"{name} passes and violates: {item.proposal.sentence}\n  {item.told_apart_by}"
+                yield f"{name} passes but violates: {item.proposal.sentence}\n  {item.told_apart_by}"
             else:
-                yield f"{name} is offered as right and fails: {item.rejected_by}"
+                yield f"{name} is offered as right but fails: {item.rejected_by}"

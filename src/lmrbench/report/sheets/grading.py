@@ -13,7 +13,7 @@ from lmrbench.text import counted
 
 
 def shares_sheets(results: Sequence[Result]) -> list[Sheet]:
-    """Return how many submissions of each system are correct, by task and by category."""
+    """Return the tables of the number of correct submissions of each system, by task and by category."""
     category = {item.task: item.category for item in results}
     return [_shares("task", {task: task for task in category}, results), _shares("category", category, results)]
 
@@ -45,7 +45,7 @@ def _mean_over_tasks(results: Sequence[Result], robust: bool = False) -> float:
 
 
 def failures_sheet(results: Sequence[Result], built_in: Collection[str]) -> Sheet | None:
-    """Return the answers that fail in a case, each with its first failure, or None if there are none.
+    """Return the table of answers that fail in a case, each with its first failure, or None if there are none.
 
     Args:
         results: The results of a grading.
@@ -64,14 +64,14 @@ def failures_sheet(results: Sequence[Result], built_in: Collection[str]) -> Shee
 
 def _failure(item: Result) -> tuple[str, ...]:
     shown = first_failure(item.first_failure)
-    # What was left out of an answer may be why it fails.
+    # Code that was left out of an answer may be the reason why it fails.
     if left_out := "; ".join(line for line in item.warnings if line not in shown):
         shown = f"{shown} (warning: {in_one_line(left_out)})"
     return item.system, item.task, f"{item.matched}/{item.cases}", shown
 
 
 def failing_grades_sheet(failed: Sequence[Grade]) -> Sheet:
-    """Return the answers of a run that fail, each with its first failure."""
+    """Return the table of the failing answers of a run, each with its first failure."""
     rows = [[*item.answer, f"{item.matched}/{len(item.cases)}", first_failure(item.first_failure)] for item in failed]
     columns = ["system", "task", "sample", "cases", "first failure"]
     return sheet(
@@ -80,9 +80,9 @@ def failing_grades_sheet(failed: Sequence[Grade]) -> Sheet:
 
 
 def failed_cases_sheet(grade: Grade) -> Sheet | None:
-    """Return the failed cases of an answer, or None if there are none.
+    """Return the table of the failed cases of an answer, or None if there are none.
 
-    Cases with the same reason share a row, which names the first of them. If all have the same seed, the title has it.
+    Cases with the same reason share a row, which names the first of them. If all have one seed, the title names it.
     """
     failed = [case for case in grade.cases if case.verdict != "match"]
     if not failed:
@@ -100,7 +100,7 @@ def failed_cases_sheet(grade: Grade) -> Sheet | None:
 
 
 def speeds_sheet(results: Sequence[Result]) -> Sheet | None:
-    """Return the speed and memory of timed answers, or the reason why they are unknown; None if none was timed."""
+    """Return the table of speed and memory of timed answers, or None if no answer was timed."""
     rows = [
         [
             item.system,
@@ -119,7 +119,8 @@ def speeds_sheet(results: Sequence[Result]) -> Sheet | None:
     columns = ["system", "task", "answer", "speed", "memory", "rounds", "no speed because"]
     kept = columns if any(row[-1] for row in rows) else columns[:-1]
     return sheet(
-        "Time and memory of the reference over those of the answer, on timed inputs, with 95% intervals over rounds",
+        "Time and memory of the reference divided by those of the answer, on timed inputs, with 95% intervals over "
+        "rounds",
         kept,
         [row[: len(kept)] for row in rows],
         numbers=["speed", "memory", "rounds"],
@@ -132,7 +133,7 @@ def _ratio(value: Ratio | None) -> str:
 
 
 def verification_sheets(answers: Sequence[VerifiedClaim]) -> list[Sheet]:
-    """Return how many answers of each system are correct and robust, as claimed and as found, and what differs."""
+    """Return the table of claimed and found verdicts by system, and the table of verdicts that differ, if any."""
     rows = [
         [
             system,

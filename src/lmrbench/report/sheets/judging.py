@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def votes_sheets(found: Sequence[Shares]) -> list[Sheet]:
-    """Return the shares of the categories, and the error classes if any were named."""
+    """Return the table of category shares, and the table of error classes if any were named."""
     rows = []
     for item in found:
         counts = [*item.categories.values(), item.ties, item.unjudged, item.unusable]
         rows.append([item.system, item.judge, item.answers, *(f"{n / item.answers:.1%}" for n in counts), item.split])
     columns = ["system", "judge", "answers", *CATEGORIES, "tie", "unjudged", "unusable", "votes differ"]
-    title = "Answers by the category that most votes give"
+    title = "Answers by the category of most votes"
     tables = [sheet(title, columns, rows, numbers=columns[2:], spare=["votes differ", "answers"])]
     errors = [
         [item.system, item.judge, *(item.error_classes.get(name, 0) for name in ERROR_CLASSES)]
@@ -36,7 +36,7 @@ def votes_sheets(found: Sequence[Shares]) -> list[Sheet]:
 
 
 def votes_facts(found: Sequence[Shares], judgements: Sequence[Judgement]) -> dict[str, object]:
-    """Return the votes, and their counts for each answer and system, for JSON."""
+    """Return the votes, and their counts by answer and by system, for JSON."""
     from lmrbench.judging.ballots import ballots
 
     return {
@@ -50,7 +50,7 @@ def votes_facts(found: Sequence[Shares], judgements: Sequence[Judgement]) -> dic
 
 
 def judges_costs(found: Sequence[Shares], judges: Iterable[str]) -> Iterator[str]:
-    """Yield a line on the tokens and dollars of each judge."""
+    """Yield a line with the tokens and dollars of each judge."""
     for judge in judges:
         own = [item for item in found if item.judge == judge]
         known = [item.dollars for item in own if item.dollars is not None]
@@ -60,7 +60,7 @@ def judges_costs(found: Sequence[Shares], judges: Iterable[str]) -> Iterator[str
 
 
 def agreement_sheets(found: RaterAgreement) -> list[Sheet]:
-    """Return how far each pair of raters agrees, and how far all annotators and all judges do."""
+    """Return the tables of agreement: between pairs of raters, and among all annotators and all judges."""
     sheets = []
     if found.pairs:
         names = {f"{item.first} and {item.second}": item.agreement for item in found.pairs}
@@ -69,7 +69,9 @@ def agreement_sheets(found: RaterAgreement) -> list[Sheet]:
     for group in found.groups:
         rows += [_group(group.who, group.reliability), _group(f"{group.who}, CC or not", group.binary)]
     columns = ["who", "raters", "items", "labels", "by all", "Fleiss' kappa", "alpha, nominal", "alpha, ordinal"]
-    title = "Agreement of all raters, over items with two labels or more; Fleiss' kappa over those that all labelled"
+    title = (
+        "Agreement of all raters, over items with two labels or more; Fleiss' kappa over items that all raters labelled"
+    )
     return [*sheets, sheet(title, columns, rows, numbers=columns[1:5], spare=["labels"])]
 
 
@@ -80,7 +82,7 @@ def ties_lines(found: RaterAgreement) -> Iterator[str]:
 
 
 def pairs_sheet(pairs: Mapping[str, Agreement], collapsed: Iterable[Agreement] = ()) -> Sheet:
-    """Return how far each pair of raters agrees.
+    """Return the table of the agreement between pairs of raters.
 
     Args:
         pairs: The agreement on the three categories, by the names of the raters.
@@ -91,7 +93,7 @@ def pairs_sheet(pairs: Mapping[str, Agreement], collapsed: Iterable[Agreement] =
     if binary := list(collapsed):
         columns.append("kappa of CC or not")
         rows = [[*row, _kappa(item)] for row, item in zip(rows, binary, strict=True)]
-    title = "Agreement of two raters, with 95% intervals; a correct answer by the tests counts as CC, any other as LI"
+    title = "Agreement of two raters, with 95% intervals; an answer that passes the tests counts as CC, any other as LI"
     return sheet(title, columns, rows)
 
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def sandboxes_sheet(found: Sequence[Diagnosis]) -> Sheet:
-    """Return which sandboxes work, and how each bounds memory."""
-    bounds = {True: "a cgroup and a watch", False: "a watch", None: "not known"}
+    """Return the table of sandboxes: whether each works, and how it limits memory."""
+    bounds = {True: "a cgroup and a watchdog", False: "a watchdog", None: "not known"}
     rows = [
         (item.name, "yes" if item.works else "no", bounds[item.cgroup] if item.works else "-", item.note)
         for item in found
@@ -32,7 +32,7 @@ def advice_lines(found: Iterable[Diagnosis]) -> Iterator[str]:
 
 
 def images_sheet(found: Sequence[Image]) -> Sheet:
-    """Return the images on this machine."""
+    """Return the table of images on this machine."""
     rows = [
         (item.tag, f"{item.created:%Y-%m-%d %H:%M}", f"{item.size / 1e6:.0f} MB", item.base, ", ".join(item.packages))
         for item in found
@@ -41,7 +41,7 @@ def images_sheet(found: Sequence[Image]) -> Sheet:
 
 
 def papers_sheet(found: Mapping[Paper, Mapping[Fetched, PaperCopy]]) -> Sheet:
-    """Return which forms of each paper were fetched."""
+    """Return the table of the fetched files of each paper, by their form."""
     rows = []
     for paper, copies in found.items():
         cells = [f"{copy.bytes >> 10} kB {copy.sha256[:12]}" if (copy := copies.get(form)) else "-" for form in FETCHED]
@@ -50,7 +50,7 @@ def papers_sheet(found: Mapping[Paper, Mapping[Fetched, PaperCopy]]) -> Sheet:
 
 
 def papers_facts(found: Mapping[Paper, Mapping[Fetched, PaperCopy]]) -> list[dict[str, object]]:
-    """Return which forms of each paper were fetched, for JSON."""
+    """Return the fetched files of each paper, by their form, for JSON."""
     return [
         {
             "paper": paper.slug,

@@ -32,7 +32,7 @@ def tasks_sheet(tasks: Sequence[Task], tier: Tier) -> Sheet:
 
 
 def tiers_line(every_task: Sequence[Task]) -> str:
-    """Return how many tasks of each tier a suite has, and its digest."""
+    """Return a line with the number of tasks in each tier of a suite, and its digest."""
     counts = Counter(item.tier for item in every_task if item.draw is None)
     others = ", ".join(f"{count} of the tier {name}" for name, count in counts.items() if name != "function")
     others = f", and {others}" if others else ""
@@ -41,14 +41,14 @@ def tiers_line(every_task: Sequence[Task]) -> str:
 
 
 def tiers_warning(tasks: Sequence[Task], what: str) -> str:
-    """Return a warning that tiers of the same papers answer each other, or "" if it does not apply.
+    """Return a warning if the workspaces of some tiers contain answers to others, or "" if it does not apply.
 
     Args:
-        tasks: Tasks of which some may have siblings in other tiers.
-        what: The advice, which is followed by the names of the papers.
+        tasks: Tasks whose papers may also have tasks in other tiers.
+        what: The advice, which the names of the papers follow.
     """
     papers = sorted({task.paper.slug for task in tasks if task.other_tiers})
-    return f"Tiers of one paper answer each other: {what}: {', '.join(papers)}" if papers else ""
+    return f"The tiers of a paper contain answers to each other: {what}: {', '.join(papers)}" if papers else ""
 
 
 def tasks_facts(tasks: Sequence[Task]) -> list[dict[str, object]]:
@@ -110,7 +110,7 @@ class Summary:
             if values:
                 middle = f"{statistics.median(values):g}"
                 rows_of_sizes.append([name.replace("_", " "), min(values), middle, max(values), sum(values)])
-        columns = ["of a task", "least", "median", "most", "all"]
+        columns = ["size of a task", "minimum", "median", "maximum", "sum"]
         return [categories, sheet("Sizes", columns, rows_of_sizes, numbers=columns[1:])]
 
     @property
@@ -120,7 +120,7 @@ class Summary:
         return f"{self.suite or 'a suite'}: {holds}, digest {self.digest}"
 
     def draw(self, file: Path) -> None:
-        """Draw the categories and the sizes."""
+        """Draw the categories and the sizes to a file."""
         from lmrbench.report.figures import draw_suite
 
         draw_suite(

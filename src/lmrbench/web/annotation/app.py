@@ -41,9 +41,9 @@ from lmrbench.web.serving import HEADERS, error_handler, page, sequential, stati
 # The longest reason in characters, and the largest request body in bytes, which fits a fully URL-encoded reason.
 MAX_REASON, MAX_BODY = 4000, 64 << 10
 _MAX_FIELDS = 16
-# Lines shown of each comparison; more would slow down the browser.
+# The largest number of lines shown of each comparison; more would slow down the browser.
 _MOST_LINES = 5000
-# In the order of their keys: 1 to 3 for categories, a to e for error classes.
+# In the order of their keyboard shortcuts: 1 to 3 for categories, a to e for error classes.
 CATEGORIES = {
     "LI": "the logic is incorrect",
     "LC": "the logic is correct, the implementation is not",
@@ -58,7 +58,7 @@ class Annotation:
     """The endpoints of an annotation and the data that they show and store."""
 
     def __init__(self, folder: Path, store: Store, items: Mapping[str, Item], tasks: Mapping[str, Task]) -> None:
-        """Create an annotation, and rewrite the result files.
+        """Create the endpoints of an annotation, and rewrite its result files.
 
         Args:
             folder: The folder of the annotation.
@@ -101,7 +101,7 @@ class Annotation:
         return page("finished", **shared) if found is None else self._label_page(shared, found)
 
     def save(self, request: Request, form: Form) -> Response:
-        """Store a label."""
+        """Store the label in a form, or show the form again with its problems."""
         name, shared = self._annotator(request)
         found = self._assigned(name, form.get("item", ""))
         filled, problems = _filled(form)
@@ -171,7 +171,7 @@ class Annotation:
         decider: str = "",
         problems: Sequence[str] = (),
     ) -> Response:
-        # A hash of item and name decides who is called A, so the letters do not reveal names.
+        # Annotators get letters in the order of a hash of item and name, so the letters do not reveal names.
         labels = sorted(
             found.labels, key=lambda each: hashlib.sha256(f"{each.item} {each.annotator}".encode()).digest()
         )
@@ -266,7 +266,7 @@ class Annotation:
         return hmac.new(self.store.secret(), token.encode("utf-8", "replace"), "sha256").hexdigest()
 
     def posted(self, endpoint: Callable[[Request, Form], Response]) -> Callable[[Request], Awaitable[Response]]:
-        """Make an endpoint that reads a form of limited size and rejects forms without a valid CSRF token.
+        """Make an endpoint that reads a form of limited size, and rejects it without a valid CSRF token.
 
         Args:
             endpoint: The function that handles the form.
@@ -367,6 +367,6 @@ def application(annotation: Annotation, hosts: Sequence[str]) -> Starlette:
             *(Route(path, annotation.posted(endpoint), methods=["POST"]) for path, endpoint in written.items()),
         ],
         exception_handlers={HTTPException: error_handler("annotation"), LmrbenchError: error_handler("annotation")},
-        # Prevents DNS rebinding: a foreign host name that resolves to this machine must not read these pages.
+        # Prevents DNS rebinding: requests with a foreign host name that resolves to this machine are refused.
         middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))],
     )

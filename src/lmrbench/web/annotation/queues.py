@@ -39,8 +39,8 @@ class KnownVerdict(StoredRecord):
         code: The code, as in a submission, or None for an answer of a run.
         system: The system of the answer, if it is in a run.
         sample: The sample of the answer, if it is in a run.
-        annotator: Ignored; accepted because adjudicated labels have it.
-        seconds: Ignored; accepted because adjudicated labels have it.
+        annotator: Ignored; accepted because adjudicated labels have this key.
+        seconds: Ignored; accepted because adjudicated labels have this key.
     """
 
     task: str
@@ -82,8 +82,8 @@ def read_known(
         tasks: The ids of the tasks.
 
     Returns:
-        The known verdict and the submission of each calibration item by answer. The system of code in a line is "",
-        which no run has.
+        The known verdict and the submission of each calibration item by answer. An answer whose code is in
+        the line has the system "", which no run has.
 
     Raises:
         RecordError: A line is damaged, names an unknown task or answer, lacks a reason, or repeats an answer, or the

@@ -30,7 +30,7 @@ class AnnotatorProgress:
         calibrated: The number of labelled calibration items.
         calibrations: The number of calibration items.
         right: The number of calibration items whose label has the known category.
-        seconds: Mean seconds per item, or None if none were recorded.
+        seconds: The mean time per item in seconds, or None if no times were recorded.
     """
 
     annotator: str
@@ -153,7 +153,7 @@ def agreements(labels: tuple[Label, ...]) -> list[tuple[str, str, Agreement]]:
 
 
 def disputes(store: Store, items: Mapping[str, Item]) -> list[Dispute]:
-    """Return the disputed items, undecided ones first. `lmrbench.judging.labels.disputed` defines them.
+    """Return the disputed items, undecided ones first. `lmrbench.judging.labels.disputed` defines disputed items.
 
     Args:
         store: The database of the annotation.

@@ -1,1 +1,1 @@
-"""A leaderboard as static files, for any web server or none."""
+"""A leaderboard of static files, which any web server can serve and a browser can open from disk."""

@@ -16,8 +16,8 @@ def boards_of(runs: Sequence[Named], suite: Path | None) -> list[Board]:
     """Return the boards of some runs.
 
     Args:
-        runs: The runs. Those that were graded differently are on separate boards.
-        suite: The suite, as --suite names it.
+        runs: The runs. Runs that were graded in different ways are on separate boards.
+        suite: The value of --suite; None for the default suite.
     """
     boards = []
     for way, its in grouped(runs, lambda item: item.way).items():

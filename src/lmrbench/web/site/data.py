@@ -1,7 +1,7 @@
 """Build the data of a site: boards of systems, tasks, and runs with the way in which they were graded.
 
-The data reveals no expected values, and nothing about the machine or who ran it: no reasons, logs, code, folders or
-addresses. User-supplied names are truncated and never used as file names.
+The data reveals no expected values, and nothing about the machine or the user who started a run: no reasons, logs,
+code, folders or addresses. User-supplied names are truncated and never used as file names.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _LONGEST = 120
 MOST_COMPARED = 20
 # The name that findings give to the suite of unknown tasks.
 OTHER_SUITE = "another suite"
-# Limits on the cells of tasks by systems, and on the pages.
+# The largest numbers of cells of a board (tasks times systems), and of pages of a site.
 MOST_CELLS, MOST_PAGES = 50_000, 12_000
 
 
@@ -107,7 +107,7 @@ def named(runs: Sequence[Run]) -> list[Named]:
 
 
 def run_info(item: Named) -> RunInfo:
-    """Return the data of a run."""
+    """Return the information about a run that the site shows."""
     run = item.run
     facts = run.facts or RunFacts(lmrbench="", suite_digest="", tasks=(), seeds=(), sandbox="", environment={})
     return RunInfo(
@@ -132,14 +132,14 @@ def run_info(item: Named) -> RunInfo:
 
 
 def board(way: Way, suite: str, group: Group, findings: Findings, runs: Iterable[Named]) -> Board:
-    """Return the board of one part of some runs.
+    """Return the board of one suite and group, for runs that were graded in the same way.
 
     Args:
-        way: How the runs were graded.
-        suite: The suite of the part.
-        group: Its tier, and the setting of its systems.
-        findings: The results of the part.
-        runs: The runs that the results are of.
+        way: The way in which the runs were graded.
+        suite: The name of the suite.
+        group: The tier of the tasks, and the setting of the systems.
+        findings: The results of the runs for this suite and group.
+        runs: The runs that the results come from.
 
     Raises:
         UsageError: The board has more than `MOST_CELLS` cells.
@@ -197,12 +197,12 @@ def board(way: Way, suite: str, group: Group, findings: Findings, runs: Iterable
 
 
 def site_of(runs: Sequence[Named], boards: Sequence[Board], tasks: Mapping[str, Task]) -> Site:
-    """Return the site of some boards.
+    """Return the data of a site that shows the given boards.
 
     Args:
         runs: All runs.
         boards: All boards; those without any answer are omitted.
-        tasks: The tasks that are here, by id.
+        tasks: The tasks of the local suite, by id.
 
     Raises:
         UsageError: The site has more than `MOST_PAGES` pages.
@@ -217,7 +217,7 @@ def site_of(runs: Sequence[Named], boards: Sequence[Board], tasks: Mapping[str, 
 
 
 def _settings(facts: RunFacts) -> dict[str, JsonValue] | None:
-    """Return the public settings of a run, without those that apply only to the other setting."""
+    """Return the public options of a run, without those that apply only to the other setting (prompt or agent)."""
     told = public_settings(facts.solving)
     if told is None:
         return None
@@ -228,14 +228,14 @@ def _settings(facts: RunFacts) -> dict[str, JsonValue] | None:
 
 
 def _suite_title(way: Way, suite: str) -> str:
-    """Return the name of a suite, with its version if the run is of this suite only."""
+    """Return the name of a suite, with its version if the runs were graded with that suite itself."""
     if suite in way.suite or suite == OTHER_SUITE:
         return way.suite or "a suite without a name"
     return short(suite)
 
 
 def _distinct(boards: Sequence[Board]) -> list[Board]:
-    """Extend equal titles of boards by what distinguishes the boards."""
+    """Append the differing digests or sandboxes to the titles of boards that would otherwise be equal."""
     found = []
     for item in boards:
         others = [other for other in boards if other.title == item.title]
@@ -299,7 +299,7 @@ def _audited(certificate: Certificate) -> Audited:
 
 
 def _updated(run: Run) -> str:
-    """Return when a run got its last grade, which is the only date that a graded folder holds."""
+    """Return the time of a run's last grade. A graded folder records no other date."""
     file = next((item for item in (run.folder / GRADES, run.folder / FACTS) if item.is_file()), None)
     if file is None:
         raise RecordError(f"{run.folder}: holds no run")

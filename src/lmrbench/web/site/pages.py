@@ -29,7 +29,7 @@ from lmrbench.web.prose import prose
 from lmrbench.web.site.data import short
 from lmrbench.web.site.records import Board, BoardCell, Site, Standing
 
-# Characters that do not occur in HTML escapes such as `&#39;`.
+# Punctuation after which a name may be broken. None of it occurs in HTML escapes such as `&#39;`.
 _SIGN = re.compile(r"([/_.-])")
 UNRECORDED = "–"
 STATIC = ("style.css", "site.css", "site.js", "icon.svg")
@@ -127,7 +127,7 @@ def _drawings(board: Board) -> list[Drawing]:
 
 
 def _by_group(of_systems: Mapping[str, Mapping[str, Rate]]) -> dict[str, dict[str, Rate]]:
-    """Return rates by group, in order, and system."""
+    """Return the rates by group and system, with the groups sorted by name."""
     groups: dict[str, dict[str, Rate]] = {}
     for system, items in of_systems.items():
         for name, rate in items.items():
@@ -145,7 +145,7 @@ def _categories_of(site: Site, names: Iterable[str]) -> list[str]:
 
 
 def _ways(site: Site) -> int:
-    """Return the number of suites, versions and ways of grading."""
+    """Return the number of distinct combinations of suite, harness and sandbox."""
     return len({(board.suite_digest, board.harness, board.sandbox) for board in site.boards})
 
 
@@ -160,7 +160,7 @@ def _heat(cell: BoardCell) -> int:
 
 
 def _value(text: str) -> float | str:
-    """Return the number by which a cell is sorted; an empty text if it has none."""
+    """Return the number that a cell is sorted by, or an empty string if it has none."""
     numbers = text.numbers.values() if isinstance(text, formats.NumberedText) else ()
     return next((number for number in numbers if number is not None), "")
 

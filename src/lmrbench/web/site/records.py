@@ -1,4 +1,4 @@
-"""The records of `data.json`, which hold everything that a site shows."""
+"""The records of `data.json`, which contain everything that a site shows."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class RunInfo(Record):
         number: The number by which pages and boards refer to the run.
         updated: The time of the last grade in its folder.
         made_here: The number of its grades that were made by the installation that made the site.
-        seeds: Empty if the seeds are kept secret.
-        verification: None if the run was not graded again here from a pack.
+        seeds: The seeds; empty if they are kept secret.
+        verification: The result of verifying the run's pack; None if the run was not verified.
     """
 
     number: int
@@ -49,10 +49,10 @@ class Standing(Record):
     """One system on one board.
 
     Attributes:
-        attempts: The estimates for each k from 1 on.
+        attempts: The estimates of pass@k and pass^k, by ascending k.
         horizon: The reproduction horizon, if the tasks are forensic.
-        effort: None if no usage was recorded.
-        months: The rates by the month that tasks are from, in order; tasks without a date are left out.
+        effort: The cost per passing answer; None if no usage was recorded.
+        months: The rates by the month (sorted) in which tasks became public; tasks without a date are left out.
     """
 
     system: str
@@ -79,11 +79,11 @@ class BoardCell(Record):
 
 
 class Board(Record):
-    """Systems that may be compared: tasks of one tier and one version of a suite, graded in one way.
+    """Systems that may be compared: their answers to the tasks of one tier and suite were graded in the same way.
 
     Attributes:
         harness: The digest of the program that runs checks.
-        standings: The highest rate first.
+        standings: The systems, those with the highest rates first.
         listed: The number of tasks that the suite has in this tier; the length of `tasks` if the suite is unknown.
         k: The largest number of answers per task that all systems have, for which reliability is compared.
         compared: The number of standings that are in `comparisons`.
@@ -110,8 +110,8 @@ class Audited(Record):
 
     Attributes:
         wrong_rejected: The number of wrong versions that the check rejects.
-        mutants_rejected: The number of mutants of expressions that it rejects.
-        behavioural_rejected: The number of mutants of behaviour that it rejects.
+        mutants_rejected: The number of mutants of one expression that the check rejects.
+        behavioural_rejected: The number of mutants of behaviour that the check rejects.
     """
 
     seeds: int
@@ -128,10 +128,10 @@ class Audited(Record):
 
 
 class TaskInfo(Record):
-    """A task. If no suite here has the task, the unknown fields are None.
+    """A task. Fields that are unknown, because the task is not in the local suite, are None.
 
     Attributes:
-        public_since: The date from which on its method could be read.
+        public_since: The date on which its method became public.
         instruction: The task's own instruction, as Markdown.
         outdated: The number of its answers that were graded by another version of the task.
     """

@@ -1,7 +1,7 @@
 """Write the folder of a site atomically, and only over an earlier site.
 
 The files are written to a temporary folder that is then moved into place, so an interruption leaves the old site. The
-folder lists its files; a folder that holds other files is not replaced.
+folder contains a list of its files; a folder with other files is not replaced.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def require_place(folder: Path) -> None:
 
 
 def write_site(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Replace the content of a folder by these files.
+    """Replace the content of a folder with the given files.
 
     Args:
         folder: The folder; it need not exist.
@@ -45,7 +45,7 @@ def write_site(folder: Path, files: Mapping[str, bytes]) -> None:
         UsageError: See `require_place`.
     """
     require_place(folder)
-    # A link stays; its target is replaced.
+    # If the folder is a symbolic link, the link is kept and its target is replaced.
     place = folder.resolve()
     place.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=place.parent, prefix=f".{place.name}-") as beside:
