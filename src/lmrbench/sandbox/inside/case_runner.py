@@ -98,7 +98,8 @@ def _seed_everything(seed: int) -> None:
     np.random.seed(seed % 2**32)
     torch: Any = sys.modules.get("torch")
     if torch is not None:
-        torch.manual_seed(seed)
+        # Not `torch.manual_seed`, which also keeps a traceback for each of the devices that there are not.
+        torch.default_generator.manual_seed(seed)
 
 
 def _last_lines(error: BaseException) -> bytes:
