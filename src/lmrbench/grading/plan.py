@@ -26,7 +26,7 @@ class GradingPlan:
         workers: number of workers; one per core if None.
         isolate: whether to keep the code of different systems from running at the same time.
         shared: whether all systems share workers; only for code that comes with the suite.
-        kept: number of workers for different kinds of jobs that a thread keeps; see `LocalPool`.
+        kept: number of workers that a thread keeps, each for another kind of job; see `LocalPool`.
     """
 
     seeds: tuple[int, ...] = ()

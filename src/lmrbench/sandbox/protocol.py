@@ -33,8 +33,8 @@ class Cases:
 class Job:
     """Drawn cases to observe with one repository.
 
-    Time limits are processor seconds over all processes of the job. In wall-clock time it may take `WALL_FACTOR` times
-    as long (`lmrbench.tasks.model`).
+    Time limits are processor seconds over all processes of the job. In wall-clock time, the job may take `WALL_FACTOR`
+    times as long (`lmrbench.tasks.model`).
 
     Attributes:
         owner: The owner of the code. A worker never serves two owners, unless all code comes with the suite.
