@@ -284,7 +284,7 @@ def test_a_leaderboard_names_setting_inputs_and_date_and_no_settings_of_the_othe
     site = build(run, to=tmp_path / "site", suite=toy_suite)
     text = (site / "index.html").read_text()
     assert "<td>prompt</td><td>lmrbench</td><td>paper</td>" in text
-    assert "<td>1971-01-01</td>" in text
+    assert ">1971-01-01</td>" in text
     (run,) = json.loads((site / "data.json").read_text())["runs"]
     assert run["settings"] == {"model": "org/one", "setting": "prompt", "inputs": "paper", "repairs": 1}
 
@@ -307,6 +307,17 @@ def test_a_leaderboard_has_horizons_one_k_and_an_interval_in_every_row(tmp_path,
     assert (boards["function"]["k"], boards["forensic"]["k"]) == (2, 1)
     (standing,) = boards["forensic"]["standings"]
     assert f" {standing['horizon']['k50']:.1f} {standing['horizon']['low']:.1f} to " in rows["three"]
+
+
+def test_systems_with_other_numbers_of_answers_are_compared_at_a_k_that_all_have(tmp_path, toy_suite):
+    runs = [make(tmp_path / f"run{n}", {f"system {n}": 2}, TASKS[:4], samples=n) for n in (3, 5)]
+    site = build(*runs, to=tmp_path / "site", suite=toy_suite)
+    (board,) = json.loads((site / "data.json").read_text())["boards"]
+    ks = {item["system"]: [of_k["k"] for of_k in item["attempts"]] for item in board["standings"]}
+
+    assert ks == {"system 3": [1, 2, 3], "system 5": [1, 2, 5]}
+    assert board["k"] == 2
+    assert "pass^2" in (site / "index.html").read_text()
 
 
 def contents(folder):

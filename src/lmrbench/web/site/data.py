@@ -23,7 +23,7 @@ from lmrbench.records import grouped
 from lmrbench.report.combine import system_names, systems_of, unique
 from lmrbench.report.findings import Findings, Group
 from lmrbench.report.horizon import horizon
-from lmrbench.report.measures.attempts import attempts
+from lmrbench.report.measures.attempts import Attempts, attempts
 from lmrbench.report.measures.comparison import comparisons
 from lmrbench.report.measures.dates import by_month
 from lmrbench.report.measures.effort import effort
@@ -189,11 +189,17 @@ def board(way: Way, suite: str, group: Group, findings: Findings, runs: Iterable
         standings=tuple(standings),
         tasks=tuple(tasks),
         listed=max(len(findings.expected), len(tasks)),
-        k=min(map(len, several.values()), default=1),
+        k=_common_k(several.values()),
         cells=cells,
         compared=len(best),
         comparisons=tuple(comparisons(chosen)),
     )
+
+
+def _common_k(attempts_of_systems: Iterable[Sequence[Attempts]]) -> int:
+    """Return the largest k for which every system has an estimate, at least 1."""
+    found = [{item.k for item in items} for items in attempts_of_systems]
+    return max(set.intersection(*found), default=1) if found else 1
 
 
 def site_of(runs: Sequence[Named], boards: Sequence[Board], tasks: Mapping[str, Task]) -> Site:
