@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from lmrbench.cli import app
 from lmrbench.errors import RecordError, SourceError, TaskError
 from lmrbench.files import cache_folder, locked
-from lmrbench.tasks.digests import grading_digest
+from lmrbench.tasks.digests import audit_digest, grading_digest
 from lmrbench.tasks.loading import load_suite
 from lmrbench.tasks.model import Target
 from lmrbench.tasks.sources.fetch import fetch
@@ -255,6 +255,36 @@ def test_tasks_on_fetched_code_are_listed_before_and_work_after(suite):
     graded = runner.invoke(app, [*arguments, "--out", str(suite.parent / "run")])
     assert graded.exit_code == 0, graded.output
     assert "is here" in runner.invoke(app, ["setup", "fetch", "--suite", str(suite)]).output
+
+
+def test_twins_on_fetched_code_are_listed_before_and_edit_it_after(suite):
+    file = suite / "toy" / "twins" / "blend_twin.toml"
+    file.parent.mkdir()
+    last = (suite / "toy" / "paper.md").read_text().strip().splitlines()[-1]
+    line = "        return self.scale * sum(w * v for w, v in zip(factors, values, strict=True)) / sum(factors)"
+    repo = f"[[repo]]\nfile = 'blending.py'\nold = '{line}'\nnew = '{line.replace('scale *', 'scale +')}'\n"
+    file.write_text(f"of = 'blend'\nwhy = 'Why.'\n[[summary]]\nold = \"\"\"{last}\"\"\"\nnew = 'Plus.'\n{repo}")
+    original, twin = load_suite(suite)
+    before = [grading_digest(task) for task in (original, twin)]
+    audited = audit_digest(twin)
+    assert before[0] != before[1]
+    with pytest.raises(TaskError, match=r"toy: .* is not here: lmrbench setup fetch"):
+        workspace_files(twin, "full")
+
+    runner = CliRunner()
+    assert "toy/blend_twin" in runner.invoke(app, ["list", "--tier", "twin", "--suite", str(suite)]).output
+    assert runner.invoke(app, ["setup", "fetch", "--suite", str(suite)]).exit_code == 0
+
+    original, twin = load_suite(suite)
+    assert [grading_digest(task) for task in (original, twin)] == before
+    assert audit_digest(twin) == audited
+    changed = [path for path, data in twin.files.repository.items() if data != original.files.repository[path]]
+    assert changed == ["blending.py"]
+    assert "self.scale * sum" in twin.files.wrong["the_original"]
+    assert list(twin.files.wrong) == ["the_original", *original.files.rewrites]
+    file.write_text(file.read_text().replace(line, line + "  # absent", 1))
+    with pytest.raises(TaskError, match=r"blend_twin.toml: repo: blending.py: the old lines must occur"):
+        load_suite(suite)
 
 
 def test_globs_and_an_overlay_decide_which_files_count(archived, suite):

@@ -68,6 +68,19 @@ def test_a_solver_of_a_twin_sees_the_altered_paper_and_instruction(suite):
     assert "self.scale + sum" not in texts[1]
 
 
+def test_edits_keep_how_the_lines_of_a_file_end(suite):
+    file = suite / "toy" / "repo" / "blending.py"
+    original, twin = load_suite(suite)
+    unix = original.files.repository["blending.py"], twin.files.repository["blending.py"]
+    file.write_bytes(unix[0].replace(b"\n", b"\r\n"))
+    original, twin = load_suite(suite)
+    windows = original.files.repository["blending.py"], twin.files.repository["blending.py"]
+    assert windows == tuple(data.replace(b"\n", b"\r\n") for data in unix)
+    file.write_bytes(unix[0].replace(b"\n", b"\r\n", 1))
+    _, twin = load_suite(suite)
+    assert twin.files.repository["blending.py"] == unix[1].replace(b"\n", b"\r\n", 1)
+
+
 def test_twins_are_chosen_by_tier_or_by_id(suite):
     tasks = load_suite(suite)
     assert [task.name for task in select(tasks, [])] == ["blend"]

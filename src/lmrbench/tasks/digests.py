@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 
 from lmrbench.tasks.model import Limits, Task
 from lmrbench.tasks.sources.origin import Tree
+from lmrbench.tasks.tiers.twin import ORIGINAL
 from lmrbench.tasks.workspace import PYTHON, instruction
 
 # These limits are part of every digest, so a change of their defaults changes all digests. A limit that is introduced
@@ -59,10 +60,13 @@ def files_digest(files: Mapping[str, bytes]) -> str:
 
 
 def _run(task: Task) -> dict[str, bytes]:
+    # The pin of a published repository determines the original of a twin, which can be read only if it was fetched.
+    pinned = {ORIGINAL} if task.tier == "twin" and isinstance(task.files.repository, Tree) else set()
     variants = {
-        f"{kind}/{name}": text.encode()
+        f"{kind}/{name}": texts[name].encode()
         for kind, texts in (("rewrites", task.files.rewrites), ("wrong", task.files.wrong))
-        for name, text in texts.items()
+        for name in texts
+        if name not in pinned
     }
     declared = {"equivalents": task.files.equivalents.encode(), "seconds": json.dumps(task.limits.seconds).encode()}
     if task.files.decided:

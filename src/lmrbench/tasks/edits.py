@@ -71,7 +71,7 @@ def edited_files(repository: Mapping[str, bytes], edits: Iterable[FileEdit], whe
         where: A prefix for error messages: the file that contains the edits, and the key in it.
 
     Returns:
-        The files that the edits change.
+        The files that the edits change. Lines end as in the original file; edits in TOML always have line feeds.
 
     Raises:
         TaskError: A file does not exist, or an edit cannot be applied (see `edited`).
@@ -81,9 +81,7 @@ def edited_files(repository: Mapping[str, bytes], edits: Iterable[FileEdit], whe
         if edit.file not in repository:
             raise TaskError(f"{where}: there is no file repo/{edit.file}")
         by_file.setdefault(edit.file, []).append(edit)
-    return {
-        path: edited(decode(repository[path])[0], items, f"{where}: {path}").encode() for path, items in by_file.items()
-    }
+    return {path: _edited_file(repository[path], items, f"{where}: {path}") for path, items in by_file.items()}
 
 
 def place_of(base: str, edit: LineEdit, where: str) -> tuple[int, int]:
@@ -104,6 +102,15 @@ def place_of(base: str, edit: LineEdit, where: str) -> tuple[int, int]:
     if len(starts) != 1:
         raise TaskError(f"{where}: the old lines must occur once in the text, not {len(starts)} times: {edit.old!r}")
     return starts[0], starts[0] + len(old)
+
+
+def _edited_file(data: bytes, edits: Sequence[LineEdit], where: str) -> bytes:
+    text = decode(data)[0]
+    crlf = "\r\n" in text and text.count("\r\n") == text.count("\n")
+    if crlf:
+        text = text.replace("\r\n", "\n")
+    text = edited(text, edits, where)
+    return (text.replace("\n", "\r\n") if crlf else text).encode()
 
 
 def _lines(text: str) -> list[str]:

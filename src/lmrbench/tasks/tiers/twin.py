@@ -6,7 +6,9 @@ of the original task. A system that recalls the published code instead of readin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +20,11 @@ from lmrbench.source.functions import find
 from lmrbench.tasks.edits import FileEdit, LineEdit, Sentence, edited, edited_files
 from lmrbench.tasks.files import read_table, read_text_if_there, validated
 from lmrbench.tasks.model import Name, Task
+from lmrbench.tasks.sources.origin import Tree, is_fetched
 from lmrbench.tasks.workspace import one_text
+
+# The name of the wrong version of a twin that is its original.
+ORIGINAL = "the_original"
 
 
 class Twin(Record):
@@ -62,19 +68,62 @@ def _twin(file: Path, tasks: Sequence[Task]) -> Task:
     if any(task.name == twin.name for task in tasks):
         raise TaskError(f"{file}: task.toml has a task of this name; rename the file")
     faithful = original.files.repository
-    repository = {**faithful, **edited_files(faithful, twin.repo, f"{file}: repo")}
+    repository: Mapping[str, bytes]
+    if isinstance(faithful, Tree):
+        repository = _AlteredTree(faithful, twin.repo, f"{file}: repo")
+    else:
+        repository = {**faithful, **edited_files(faithful, twin.repo, f"{file}: repo")}
     equivalents = file.parent.parent / "equivalent" / file.name
     files = replace(
         original.files,
         repository=repository,
         summary=edited(original.files.summary, twin.summary, f"{file}: summary"),
         rewrites={},
-        wrong={"the_original": one_text(faithful, original), **original.files.rewrites},
+        wrong=_Originals(original),
         equivalents=read_text_if_there(equivalents, file.parents[2]) or "",
         deviations="",
     )
     instruction = edited(original.instruction, twin.instruction, f"{file}: instruction")
     changes = {"name": twin.name, "tier": "twin", "twin_of": original.id, "instruction": instruction, "files": files}
-    for target in original.targets:
-        find(repository[target.file], target.qualname)
+    if not isinstance(faithful, Tree) or is_fetched(faithful.source):
+        for target in original.targets:
+            find(repository[target.file], target.qualname)
     return original.model_copy(update=changes)
+
+
+class _AlteredTree(Tree):
+    """The files of a source with the edits of a twin. Files are read and edited on access."""
+
+    def __init__(self, original: Tree, edits: tuple[FileEdit, ...], where: str) -> None:
+        super().__init__(original.folder, original.source, original.overlay)
+        self._original, self._edits, self._where = original, edits, where
+        self._altered: Mapping[str, bytes] | None = None
+
+    def __getitem__(self, path: str) -> bytes:
+        if self._altered is None:
+            self._altered = edited_files(self._original, self._edits, self._where)
+        return self._altered[path] if path in self._altered else self._original[path]
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the original's digest and the edits."""
+        edits = [edit.model_dump(mode="json") for edit in self._edits]
+        return hashlib.sha256(json.dumps([self._original.digest, edits], sort_keys=True).encode()).hexdigest()
+
+
+class _Originals(Mapping[str, str]):
+    """The wrong versions of a twin: its original, which is read on access, and the rewrites of that."""
+
+    def __init__(self, original: Task) -> None:
+        self._task = original
+
+    def __getitem__(self, name: str) -> str:
+        if name == ORIGINAL:
+            return one_text(self._task.files.repository, self._task)
+        return self._task.files.rewrites[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((ORIGINAL, *self._task.files.rewrites))
+
+    def __len__(self) -> int:
+        return 1 + len(self._task.files.rewrites)
