@@ -1,4 +1,4 @@
-"""Report progress: as bars on a terminal, and otherwise as a line at intervals."""
+"""Report progress: as bars on a terminal, and otherwise as lines at intervals."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from lmrbench.text import printable
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-# Called with the stage of some work, the amount done in it, and its total, or None if that is not known.
+# A function to report progress with: it takes the name of a stage, the amount done, and the total (None if unknown).
 Advance = Callable[[str, int, int | None], None]
-# Makes a context manager that shows the progress over several items, given their name and number. It yields a function
-# to call when an item is done, and an `Advance` to call with the stage of the current item.
+# A function that takes the name and the number of some items, and returns a context manager that shows the progress
+# over them. It yields a function to call when an item is done, and an `Advance` for the stages of the current item.
 Stages = Callable[[str, int], AbstractContextManager[tuple[Callable[[], None], Advance]]]
 
 
 class Finished(NamedTuple):
-    """What became of one of several pieces of work.
+    """The outcome of one piece of work.
 
     Attributes:
-        text: What was done, or why it failed.
-        failed: Whether it failed.
+        text: A message about the result or the failure.
+        failed: Whether the work failed.
     """
 
     text: str
@@ -75,11 +75,11 @@ def lines_of_progress(line: Callable[[], str], out: TextIO | None = None) -> Ite
 
 @contextmanager
 def progress_bars() -> Iterator[Progress]:
-    """Show bars on standard error, which vanish when they are done; without a terminal, print a line now and then.
+    """Show progress bars on standard error while the context is open; without a terminal, print lines at intervals.
 
     If progress reports are disabled, nothing is shown.
     """
-    # `lmrbench --help` imports this module, and rich takes long.
+    # Imported here, because `lmrbench --help` imports this module and Rich is slow to import.
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -100,7 +100,7 @@ def staged(what: str = "", total: int | None = None) -> Iterator[tuple[Callable[
     """Show a bar for some items, and one for the stage that the current item is in.
 
     Args:
-        what: The name of the items; "" for a single piece of work.
+        what: The name of the items; "" to show only the stages of a single piece of work.
         total: The number of items.
 
     Yields:

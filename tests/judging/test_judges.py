@@ -266,7 +266,7 @@ def test_bad_input_is_one_line(tmp_path, judge):
             "there is no such run folder": judge(base, tmp_path / "nowhere", "--model", KIND),
             "--model: required": judge(base, folder),
             "the model nobody/nothing can't be opened: ": judge(base, folder, "--model", "nobody/nothing"),
-            "is named twice": judge(base, folder, "--model", KIND, "--model", KIND),
+            "is given twice": judge(base, folder, "--model", KIND, "--model", KIND),
             "sample 0 of toy/blend by right has a judgement but no submission in submissions.jsonl": judge(
                 base, stray, "--model", KIND
             ),
@@ -352,7 +352,7 @@ def test_the_paper_s_protocol_shows_whole_files_and_asks_for_a_numbered_class(tm
 
     assert (ours.returncode, hot.returncode) == (2, 2)
     assert "swap: can't be used with the paper's protocol" in ours.stderr
-    assert "temperature 0.5: the paper's protocol has 0" in hot.stderr
+    assert "temperature 0.5: the paper's protocol requires 0" in hot.stderr
     assert (done.returncode, again.returncode) == (0, 0), done.stderr
     assert len(log.requests) == 2
     request = log.requests[0]

@@ -145,7 +145,7 @@ def test_several_models_have_a_run_folder_each_and_the_failure_of_one_loses_none
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--model", MODEL, "--model", MODEL), "is named twice"),
+        (("--model", MODEL, "--model", MODEL), "is given twice"),
         (("--model", MODEL, "--model", "other/model", "--system", "mine"), "used with several models"),
     ],
 )

@@ -278,7 +278,7 @@ def test_what_strangers_wrote_is_shown_and_does_nothing(tmp_path, toy_suite, new
                     inert(page)
                     press(page, "Enter")
         page = new_page(expected=("status of 422",))
-        enter(page, server, "who leads")
+        enter(page, server, "the lead")
         inert(page)
         for _ in HOSTILE:
             follow(page, page.get_by_role("link", name="item-").first)
@@ -309,7 +309,7 @@ def test_who_leads_sees_how_far_they_agree_and_a_third_person_decides(tmp_path, 
                     press(page, "3", "Enter")
                 queue += 1
         page = new_page(expected=("status of 422",))
-        enter(page, server, "who leads")
+        enter(page, server, "the lead")
         rows = page.get_by_role("region", name="Agreement so far").locator("tbody tr")
         assert rows.all_inner_texts() == ["ann and bob\t3\t1 (33%)\t2\t0.00"]
         assert (
@@ -362,7 +362,7 @@ def test_nothing_serious_keeps_anybody_from_reading(shared, browser):
     calibrated(page)
     while page.locator("input[name=item]").count():
         explained(page, "1", "It is a stub.")
-    enter(page, shared, "who leads")
+    enter(page, shared, "the lead")
     check("progress")
     follow(page, page.get_by_role("link", name="item-").first)
     expect(page.locator("#decider")).to_be_visible()

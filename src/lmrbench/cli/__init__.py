@@ -1,8 +1,8 @@
-"""The command line: parse, call, print. The module of a command is imported when the command is called.
+"""The command line. The module of a command is imported only when the command is called.
 
-Exit codes name the party at fault: 0 done; 1 done, and the answer is no (a built-in system passes or fails
-unexpectedly, a task falls short, no sandbox works); 2 the command or its input is wrong; 3 this machine cannot do it; 4
-a provider or an agent's program failed; 130 interrupted.
+Exit codes: 0 success; 1 the command ran, but its result is negative (a built-in system passes or fails unexpectedly, a
+task falls short, no sandbox works); 2 the command or its input is wrong; 3 this machine can't run the command; 4 a
+provider or an agent's program failed; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -25,14 +25,16 @@ EVALUATE, LOOK, PEOPLE, PUBLISH, TASKS, SET_UP = "Evaluate", "Look", "People", "
 TASK = {
     "new": Entry("Make a task from a repository and a function.", "authoring:new"),
     "mask": Entry("Mask functions of a repository and show the difference.", "authoring:mask"),
-    "audit": Entry("Measure whether the checks of tasks pass right answers and reject wrong ones.", "audit:audit"),
+    "audit": Entry("Measure whether the checks of tasks accept correct answers and reject wrong ones.", "audit:audit"),
     "results": Entry("Write results.json, the logged results of the reference's experiment.", "authoring:results"),
-    "forge": Entry("Draw deviations for a forensic task, or try the pool of deviations.", "authoring:forge"),
-    "accept": Entry("Add a version that an adversary wrote to the wrong versions or rewrites.", "authoring:accept"),
+    "forge": Entry("Draw deviations for a forensic task, or run each deviation of the pool alone.", "authoring:forge"),
+    "accept": Entry(
+        "Add an adversary's version of the targets to the task's wrong versions or rewrites.", "authoring:accept"
+    ),
     "import": Entry("Make a suite from a clone of the public edition of LMR-BENCH.", "authoring:import_"),
 }
 SETUP = {
-    "doctor": Entry("Try every sandbox on this machine and say how to install those that fail.", "setup:doctor"),
+    "doctor": Entry("Test every sandbox on this machine and print how to install those that fail.", "setup:doctor"),
     "fetch": Entry("Download the packages, commits and archives that tasks use.", "setup:fetch"),
     "env": Entry("Build environments for papers with requirements of their own.", "setup:env"),
     "images": Entry("Build, list and remove the images that --sandbox docker grades in.", "setup:images"),
@@ -46,22 +48,30 @@ COMMANDS = {
     "report": Entry(
         "Report results: one row per system, or all tables, an HTML page, CSV or LaTeX.", "look:report", LOOK
     ),
-    "why": Entry("List the answers of a run that fail in a case, or show why one fails.", "look:why", LOOK),
-    "view": Entry("Browse runs: tasks by systems, and the code and failures of each answer.", "look:view", LOOK),
-    "analyse": Entry("Analyse runs: agreement, actions, inputs, errors and others.", "analyse:app", LOOK),
+    "why": Entry(
+        "List the answers of a run that fail at least one case, or show why one of them fails.", "look:why", LOOK
+    ),
+    "view": Entry(
+        "Browse runs: a table of tasks and systems, and the code and failures of each answer.", "look:view", LOOK
+    ),
+    "analyse": Entry(
+        "Analyse runs: agreement of raters, actions of agents, inputs, errors and more.", "analyse:app", LOOK
+    ),
     "annotate": Entry("Have people label answers in a browser.", "people:annotate", PEOPLE),
     "labels": Entry("Have people label answers in sheets; merge and adjudicate labels.", "people:labels", PEOPLE),
-    "export": Entry("Write what a solver sees of each task.", "publish:export", PUBLISH),
+    "export": Entry("Write the files that a solver gets for each task.", "publish:export", PUBLISH),
     "site": Entry("Write a leaderboard of runs as a static site.", "publish:site", PUBLISH),
-    "submit": Entry("Pack a run for others to grade again.", "publish:submit", PUBLISH),
+    "submit": Entry("Pack a run so that others can grade it again.", "publish:submit", PUBLISH),
     "verify": Entry("Grade the answers of a pack again and compare the verdicts.", "publish:verify", PUBLISH),
     "list": Entry("List the tasks of a suite, or summarize them.", "tasks:list_tasks", TASKS),
     "show": Entry("Show one task: its paper, instruction and masked function.", "tasks:show_task", TASKS),
     "collect": Entry("Collect answers into a file of submissions.", "tasks:collect", TASKS),
     "task": Entry("Write, check and import tasks.", panel=TASKS, entries=TASK),
-    "setup": Entry("Check this machine and fetch what tasks need.", panel=SET_UP, entries=SETUP),
+    "setup": Entry(
+        "Check this machine and fetch the code, packages and papers that tasks use.", panel=SET_UP, entries=SETUP
+    ),
 }
-# The names of earlier versions.
+# Command names of earlier versions, with the commands that replaced them.
 MOVED = {
     "solve": "run --no-report",
     "suite": "list --summary",

@@ -1,4 +1,4 @@
-"""`lmrbench analyse`: the analyses of the LMR-BENCH paper and others, on runs and on published records."""
+"""`lmrbench analyse`: analyses of runs and published records, among them those of the LMR-BENCH paper."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lmrbench.report.sheets import analyses as tables
 from lmrbench.report.sheets.judging import agreement_sheets, ties_lines
 from lmrbench.runs.places import read_runs, run_folders
 
-app = group("Analyse runs: agreement, actions, inputs, errors and others.")
+app = group("Analyse runs: agreement of raters, actions of agents, inputs, errors and more.")
 
 
 @app.command()
@@ -32,10 +32,10 @@ def agreement(
 ) -> None:
     """Measure how far judges, people and unit tests agree on the same answers.
 
-    For each pair of raters: how often they agree, how often one says CC and the other LI, and Cohen's kappa. For all
-    annotators and for all judges: Fleiss' kappa and Krippendorff's alpha. An answer that is correct by the tests
-    counts as CC, any other as LI. Intervals come from resampling papers. An undefined measure is replaced by the
-    reason.
+    For each pair of raters, the tables show how often they agree, how often one says CC and the other LI, and Cohen's
+    kappa. For all annotators and for all judges, they show Fleiss' kappa and Krippendorff's alpha. An answer that is
+    correct by the tests counts as CC, any other as LI. Intervals come from resampling papers. If a measure is
+    undefined, the reason is shown instead.
     """
     from lmrbench.judging.labels import read_labels
     from lmrbench.report.measures.raters import compare_runs
@@ -59,7 +59,7 @@ def actions(
     events: Annotated[
         list[Path] | None,
         Option(
-            "--events", metavar="DIR", help="A folder of one model's OpenHands events, named after it. May be repeated."
+            "--events", metavar="DIR", help="A folder of OpenHands events, named after their model. May be repeated."
         ),
     ] = None,
     outcomes: Annotated[
@@ -74,11 +74,11 @@ def actions(
 ) -> None:
     """Count the actions of agents by system and outcome, with a permutation test.
 
-    The test compares the shares of actions of sessions that solved their task with those of the others. Shares are
-    averaged over sessions, and outcomes are permuted 10,000 times.
+    The test compares the shares of actions in sessions that solved their task with those in all other sessions. Shares
+    are averaged over sessions, and outcomes are permuted 10,000 times.
 
-    A session whose events are found more than once is counted once. In --outcomes, `task` is the folder of a session
-    below DIR, or one of the folders on the way to it.
+    A session whose events are found more than once is counted once. In --outcomes, `task` is the path of a session's
+    folder below DIR, or the name of one folder in this path.
     """
     from lmrbench.integrations.lmr_bench.actions import contrasts, distributions
     from lmrbench.integrations.lmr_bench.sessions import sessions_of
@@ -100,9 +100,10 @@ def actions(
 def structure(runs: options.Runs, suite: options.Suite = None, json: options.Json = False) -> None:
     """Regress passing on the structure of the repository.
 
-    Logistic regression on directory depth, branching, imbalance and goal length, each standardised over the answers,
-    and on systems, compared with the first one; standard errors are clustered by paper. Two regressions are made: with
-    the measures as the LMR-BENCH paper defines them, and with those of lmrbench, which count files and masked lines.
+    A logistic regression on directory depth, branching, imbalance and goal length, each standardised over the answers,
+    and on systems, with the first system as the baseline. Standard errors are clustered by paper. One regression uses
+    the measures as the LMR-BENCH paper defines them, and a second one those of lmrbench, which count files and masked
+    lines.
     """
     from lmrbench.integrations.lmr_bench.structure import regressions
 
@@ -121,10 +122,11 @@ def structure(runs: options.Runs, suite: options.Suite = None, json: options.Jso
 
 @app.command()
 def ablation(runs: options.Runs, json: options.Json = False) -> None:
-    """Compare the rates of a system under different inputs: full, paper+file and paper.
+    """Compare the rates of a system with different inputs: full, paper+file and paper.
 
-    Name the runs of one or several systems under different --inputs. For each system: its rate under each setting, on
-    the tasks that have an answer in all of its runs, and the paired differences, with the tests of `lmrbench report`.
+    Name the runs of one or several systems with different --inputs. For each system, the tables show the rate for each
+    of these inputs on the tasks that have an answer in all of the system's runs, and the paired differences, with the
+    tests of `lmrbench report`.
     """
     from lmrbench.report.measures.ablation import ablations
 
@@ -142,7 +144,7 @@ def ablation(runs: options.Runs, json: options.Json = False) -> None:
 def errors(runs: options.Runs, labels: options.LabelFiles = None, json: options.Json = False) -> None:
     """Count the errors of answers that judges or people do not call completely correct, by class.
 
-    Errors are counted for each system and each rater; an answer counts once.
+    Errors are counted for each system and each rater. Each answer counts once.
     """
     from lmrbench.report.measures.ratings import errors_sheet, ratings, tallies
 
@@ -155,8 +157,8 @@ def errors(runs: options.Runs, labels: options.LabelFiles = None, json: options.
         show(errors_sheet(found))
     else:
         say(
-            f"{', '.join(map(str, runs))}: no judgements and no labels; run `lmrbench judge`, or name a file of "
-            "`lmrbench labels` with --labels"
+            f"{', '.join(map(str, runs))}: no judgements and no labels; run `lmrbench judge`, or use --labels with a "
+            "file that `lmrbench labels` wrote"
         )
 
 
@@ -164,19 +166,21 @@ def errors(runs: options.Runs, labels: options.LabelFiles = None, json: options.
 def published(
     clone: Annotated[
         Path | None,
-        Argument(metavar="[CLONE]", help="A clone of the public edition; by default the records that lmrbench holds."),
+        Argument(
+            metavar="[CLONE]", help="A clone of the public edition; by default the records that come with lmrbench."
+        ),
     ] = None,
     json: options.Json = False,
     as_markdown: options.Markdown = False,
 ) -> None:
     """Recompute the figures of the LMR-BENCH paper from its published records.
 
-    Each figure is exact, differs, or has the reason why it cannot be recomputed. A second table shows how far judge,
-    people and unit tests agree, with intervals from resampling papers. For tests on the actions of agents, see
-    `lmrbench analyse actions`.
+    For each figure, the table says whether the recomputed value is exact or differs, or why it can't be recomputed. A
+    second table shows how far the judge, people and unit tests agree, with intervals from resampling papers. For tests
+    on the actions of agents, see `lmrbench analyse actions`.
 
-    With a clone, the labels, judge's answers, results of unit tests and OpenHands logs in it are read. What can't be
-    read is named, and left out.
+    With a clone, the labels, the judge's answers, the results of unit tests and the OpenHands logs are read from the
+    clone. Records that can't be read are left out, with a warning.
     """
     from lmrbench.integrations.lmr_bench.recomputing import recomputed, recomputed_from
 
@@ -199,7 +203,8 @@ def familiarity(
         str, Argument(metavar="MODEL", help="A folder, a name on the Hugging Face hub, or a model of --server.")
     ],
     runs: Annotated[
-        list[Path] | None, Argument(metavar="[RUN]...", help=f"{options.RUNS_HELP} Correlate with their success.")
+        list[Path] | None,
+        Argument(metavar="[RUN]...", help=f"{options.RUNS_HELP} Correlates familiarity with success."),
     ] = None,
     server: Annotated[
         str | None, Option(metavar="URL", help="Ask a server that returns log-probabilities of prompts, as vLLM does.")
@@ -213,9 +218,10 @@ def familiarity(
 ) -> None:
     """Measure how probable a model finds each goal file, compared with a renamed and reformatted copy.
 
-    The level alone says little, because common code is probable too. A file that is much more probable than its copy,
-    compared with other files, may have been in the training data. With a run folder, the rank correlation of that
-    difference with success is added.
+    Goal files are the files of the reference that contain targets. The probability alone says little, because
+    conventional code is probable too. If the difference from the copy is larger for one file than for other files, the
+    file may have been in the training data. With run folders, the rank correlation of the difference with success is
+    shown as well.
     """
     from lmrbench.report.familiarity import correlations, familiarities
     from lmrbench.report.token_probabilities import of_local_model, of_server

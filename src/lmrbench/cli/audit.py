@@ -30,7 +30,7 @@ ADVERSARY = "With --adversary"
 
 def audit(
     patterns: options.Patterns = None,
-    seeds: Annotated[int, Option(help="Run the golden and the rewrites under this many seeds.", min=1)] = 100,
+    seeds: Annotated[int, Option(help="Run the golden and the rewrites with this many seeds.", min=1)] = 100,
     quick: Annotated[bool, Option("--quick", help=f"Use {QUICK_SEEDS} seeds and write no certificate.")] = False,
     check: Annotated[
         bool, Option("--check", help="Run nothing; fail if a certificate is missing, stale or falls short.")
@@ -39,12 +39,17 @@ def audit(
     tier: options.TierName = "function",
     adversary: Annotated[
         str | None,
-        Option(metavar="MODEL", help="Instead, let a model write wrong and right versions, and grade these."),
+        Option(
+            metavar="MODEL", help="Have a model write wrong and right versions, and grade them, instead of auditing."
+        ),
     ] = None,
     wrong: Annotated[int, Option(help="Number of wrong versions of each task.", min=0, rich_help_panel=ADVERSARY)] = 12,
     right: Annotated[int, Option(help="Number of right versions of each task.", min=0, rich_help_panel=ADVERSARY)] = 5,
     out: Annotated[
-        Path, Option(metavar="FILE", help="The file of versions and grades.", rich_help_panel=ADVERSARY)
+        Path,
+        Option(
+            metavar="FILE", help="The file to which versions and their grades are written.", rich_help_panel=ADVERSARY
+        ),
     ] = Path("adversaries.jsonl"),
     fresh: options.Fresh = None,
     sandbox: options.Sandbox = DEFAULT_SANDBOX,
@@ -54,26 +59,27 @@ def audit(
     suite: options.Suite = None,
     json: options.Json = False,
 ) -> None:
-    """Measure whether the checks of tasks pass right answers and reject wrong ones.
+    """Measure whether the checks of tasks accept correct answers and reject wrong ones.
 
-    The golden must pass under all seeds, in other processes and on other threads, and so must rewrites; `plain` must
-    pass the ordinary cases. The mask, wrong versions (`Edge: ...` by an edge case) and cheats must fail, and at least
-    95% of the golden's mutants, both of one expression and of behaviour. "by ordinary" is the score of ordinary cases.
-    What a solver sees must not hold the answer, and must state every constant. The check must contain no oracle, a name
-    that gives the target's result. "fixed" is the share of cases with the same observation under every seed; a share
-    above a third is pointed out. The result is stored with the task as its certificate, and is valid until the task or
-    the audit changes.
+    The golden must pass with all seeds, in fresh processes and on two threads. Rewrites must pass as well, `plain` only
+    the ordinary cases. The mask, cheats and wrong versions must fail; wrong versions marked `Edge: ...` may fail in
+    edge cases only. At least 95% of the golden's mutants must fail, both those of one expression and those of
+    behaviour. The column "by ordinary" is the share of mutants that the ordinary cases alone reject. The files of a
+    solver must not contain the answer, and must state every constant. The check must not contain an oracle, that is, a
+    name that gives the target's result. The column "fixed" is the share of cases whose observation is the same with
+    every seed; a share above a third is reported. The results are stored with the task as its certificate, which is
+    valid until the task or the auditor changes.
 
-    With --adversary, a model that never sees the check writes versions of each task's targets. Wrong ones that pass and
-    right ones that fail are listed. The same command resumes.
+    With --adversary, a model that never sees the check writes versions of each task's targets. Wrong versions that pass
+    and right versions that fail are listed. If the command is interrupted, run it again to resume.
 
     With --tier method or twin, there are no mutants of behaviour. With --tier method, each rejected mutant must change
-    the logged results, or break a sentence that decided/TASK.toml names.
+    the logged results, or contradict a sentence that decided/TASK.toml quotes.
 
     With --tier forensic, each published draw (with --fresh, each new one) must be fair and give the same results on two
-    threads. Nothing is written.
+    threads. No certificate is written.
 
-    If a workspace holds the answer to a task of another tier of the same paper, this is pointed out, but is no
+    If a workspace contains the answer to a task of another tier of the same paper, this is reported, but it is not a
     shortfall.
 
     Exits with 1 if a task falls short.
@@ -126,7 +132,7 @@ def _print(
 def _attack(
     tasks: Selection, model: str, wrong: int, right: int, file: Path, workers: int | None, sandbox: str, json: bool
 ) -> bool:
-    """Let a model attack tasks and print its versions; return whether one shows that a task needs work."""
+    """Let a model attack tasks and print its versions. Return whether any version shows that a task needs work."""
     number = len(tasks.chosen) * (wrong + right)
     with open_pool(sandbox, suite_folders(tasks.suite), workers) as pool, progress_bars() as bars:
         attacks = attack_all(tasks.chosen, model, wrong, right, file, pool)

@@ -40,32 +40,34 @@ def new(
         list[str] | None,
         Argument(
             metavar="[REPOSITORY] [TARGET]",
-            help="A folder with Python files, but not with --source; and the function to mask: "
+            help="A folder with Python files (left out with --source), and the function to mask, such as "
             "simclr.py::SimCLR.info_nce_loss.",
         ),
     ] = None,
     to: Annotated[
-        Path | None, Option("--to", metavar="DIR", help="The suite folder; the task goes to DIR/SLUG.")
+        Path | None, Option("--to", metavar="DIR", help="The suite folder; the task is written to DIR/SLUG.")
     ] = None,
-    slug: Annotated[str | None, Option("--slug", metavar="SLUG", help="The paper's short name: simclr.")] = None,
+    slug: Annotated[
+        str | None, Option("--slug", metavar="SLUG", help="The paper's short name, such as simclr.")
+    ] = None,
     source: Annotated[
         str | None,
         Option(
             metavar="SOURCE",
             help="Published code instead of REPOSITORY: NAME==VERSION of a package, ADDRESS@COMMIT of a Git "
-            "repository, or the address of a .tar.gz or .zip. With --since also NAME, for the newest version.",
+            "repository, or the address of a .tar.gz or .zip. With --since, NAME alone means the newest version.",
         ),
     ] = None,
     since: Annotated[
         str | None,
         Option(
             metavar="VERSION",
-            help="An earlier version of the package. Without TARGET, list what is new since then; with TARGET, make "
-            "sure that it is new.",
+            help="An earlier version of the package. Without TARGET, list the definitions added since; with "
+            "TARGET, check that TARGET is new.",
         ),
     ] = None,
     command: Annotated[
-        str, Option("--command", help="Command to run in the repository, which records calls of the target.")
+        str, Option("--command", help="Command to run in the repository; calls of the target are recorded.")
     ] = "python experiment.py",
     beside: Annotated[
         list[Path] | None,
@@ -76,7 +78,8 @@ def new(
         ),
     ] = None,
     paper: Annotated[
-        Path | None, Option("--paper", metavar="FILE", help="The paper, as PDF or text, for the summary's outline.")
+        Path | None,
+        Option("--paper", metavar="FILE", help="The paper, as PDF or text, from which the summary is outlined."),
     ] = None,
     category: Annotated[
         str, Option(help="One of the categories in suite.toml; any name in a suite without that file.")
@@ -85,22 +88,23 @@ def new(
 ) -> None:
     """Make a task from a repository and a function.
 
-    The repository is copied, calls of the target are recorded, a check is proposed and audited, and what is left to do
-    is listed. With --source nothing is copied: task.toml pins the published code by its digest, and it is fetched to
-    the cache.
+    The command copies the repository, records calls of the target, proposes and audits a check, and lists the work that
+    is left. With --source nothing is copied: task.toml pins the published code by its digest, and the code is fetched
+    into the cache.
 
-    With --source and --since, and without TARGET, nothing is made: the functions, classes and methods that are new in a
-    package are listed, those that name a paper first. Nothing of the package is run. --json lists all of them.
+    With --source and --since, and without TARGET, no task is made. Instead, the command lists the functions, classes
+    and methods that are new in a package, beginning with those that name a paper. No code of the package is run. --json
+    includes short definitions, which the table leaves out.
 
-    Files that exist are kept, so the same command continues after a change or after Ctrl-C.
+    Existing files are kept, so the command can be run again after a change or an interruption.
     """
     if since is not None and source is None:
-        raise UsageError("--since: expected a package, as --source NAME")
+        raise UsageError("--since: needs a package; name it with --source NAME")
     if source is not None and since is not None and not places:
         _list_new(source, since, json)
         return
     if json:
-        raise UsageError("--json: needs --source and --since, and no TARGET")
+        raise UsageError("--json: needs --source and --since, without a TARGET")
     repository, target = parsed(places or (), source)
     if to is None or slug is None:
         raise UsageError("to make a task, name its suite and its paper: --to DIR --slug SLUG")
@@ -113,7 +117,7 @@ def new(
 
 
 def _list_new(source: str, since: str, json: bool) -> None:
-    """Print what is new in a package."""
+    """Print the definitions that are new in a version of a package."""
     with staged() as (_, advance):
         found = new_since(source, since, advance)
     if json:
@@ -123,7 +127,7 @@ def _list_new(source: str, since: str, json: bool) -> None:
 
 
 def _print_left_to_do(task: Task, decisions: Sequence[str]) -> None:
-    """Audit a new task quickly, and print its masked target and what its author has yet to do."""
+    """Audit a new task quickly, and print its masked target and the work that is left to its author."""
     print(f"\nThe masked target:\n\n{printable(goal_signatures(task)[task.targets[0]], lines=True)}")
     with staged() as (_, advance):
         shortfalls = quick_shortfalls(task, advance)
@@ -135,10 +139,11 @@ def _print_left_to_do(task: Task, decisions: Sequence[str]) -> None:
 def mask(
     repository: Annotated[Path, Argument(metavar="REPOSITORY", help="A folder with Python files.")],
     targets: Annotated[
-        list[str], Argument(metavar="TARGET...", help="Functions to mask: trainers.py::SimPOTrainer.simpo_loss.")
+        list[str],
+        Argument(metavar="TARGET...", help="Functions to mask, such as trainers.py::SimPOTrainer.simpo_loss."),
     ],
     closure: Annotated[
-        bool, Option("--closure", help="Also mask the helpers that only the targets use: a harder task.")
+        bool, Option("--closure", help="Also mask the helpers that only the targets use, for a harder task.")
     ] = False,
     to: Annotated[
         Path | None, Option("--to", metavar="DIR", help="Write the masked repository to a new folder.")
@@ -146,8 +151,8 @@ def mask(
 ) -> None:
     """Mask functions of a repository and show the difference.
 
-    The bodies of the functions are removed, and every other byte stays. With --to the masked repository is written
-    instead. The last line lists the targets in the form of task.toml.
+    The bodies of the functions are removed, and every other byte stays. With --to, the masked repository is written and
+    no difference is shown. The last line lists the targets in the form of task.toml.
     """
     files, masked, chosen = masking.mask_targets(repository, [parsed_target(text) for text in targets], closure)
     if to is not None:
@@ -164,9 +169,9 @@ def results(
 ) -> None:
     """Write results.json, the logged results of the reference's experiment.
 
-    The file holds what run(seed) of experiment.py returns under the published seeds. The experiment runs in a sandbox,
-    on one thread and in double precision. Solvers of the method tier see the file; their work is graded under other
-    seeds. `lmrbench task audit --tier method` fails if the file is out of date.
+    The file contains the results of run(seed) in experiment.py for the published seeds. The experiment runs in a
+    sandbox, on one thread and in double precision. Solvers of the method tier see the file; their work is graded with
+    other seeds. `lmrbench task audit --tier method` fails if the file is out of date.
     """
     folder = suite_folder(suite)
     every_task = load_suite(folder)
@@ -179,27 +184,30 @@ def results(
 def forge(
     paper: Annotated[str, Argument(metavar="PAPER", help="A paper with a pool of deviations, such as dpo.")],
     deviations: Annotated[
-        int | None, Option("--deviations", "-k", min=1, help="Number of deviations; by default the pool is tried.")
+        int | None,
+        Option(
+            "--deviations", "-k", min=1, help="Number of deviations to draw; by default the whole pool is run instead."
+        ),
     ] = None,
     seed: Annotated[int, Option(min=0, max=2**31 - 1, help="Random seed of the draw.")] = 0,
     entangled: Annotated[
-        bool, Option("--entangled", help="Take deviations of few stages, not of as many as possible.")
+        bool, Option("--entangled", help="Draw deviations from few stages instead of as many as possible.")
     ] = False,
     sandbox: options.Sandbox = DEFAULT_SANDBOX,
     workers: options.Workers = None,
     suite: options.Suite = None,
     json: options.Json = False,
 ) -> None:
-    """Draw deviations for a forensic task, or try the pool of deviations.
+    """Draw deviations for a forensic task, or run each deviation of the pool alone.
 
     Without --deviations, each deviation of the paper's deviations.toml is run alone, and the logged metrics that it
-    changes are counted. Exits with 1 if one does not run or train, changes no metric, first shows in another stage than
-    the pool says, or gives the logs of another.
+    changes are counted. Exits with 1 if a deviation does not run or train, changes no metric, first changes the logs in
+    another stage than the pool says, or gives the same logs as another deviation.
 
-    With --deviations K, the first fair draw is printed, which is the answer of the task. A draw is fair if the changed
-    program trains, and if a search that knows the pool and goes from stage to stage finds its changes, and no others
-    that give the same logs, within 1,000 runs. A draw depends only on the pool, the repository, K, the seed, the
-    attempt and --entangled, so everyone who has the suite can compute it.
+    With --deviations K, the first fair draw is printed. It is the answer to the task. A draw is fair if the changed
+    program trains, and if a search that knows the pool and goes from stage to stage finds the draw's changes within
+    1,000 runs, and no other changes that give the same logs. A draw depends only on the pool, the repository, K, the
+    seed, the attempt and --entangled, so anyone who has the suite can compute it.
     """
     folder = suite_folder(suite)
     task = paper_task(load_suite(folder), paper)
@@ -231,9 +239,9 @@ def accept(
     name: Annotated[str, Argument(help="The new name of the version, such as beta_ignored.")],
     suite: options.Suite = None,
 ) -> None:
-    """Add a version that an adversary wrote to the wrong versions or rewrites.
+    """Add an adversary's version of the targets to the task's wrong versions or rewrites.
 
-    Every audit of the task tries it from then on. Read it first: it becomes a part of the task.
+    Read the version first: it becomes a part of the task, and every later audit of the task runs it.
     """
     chosen = select_one(suite, task)
     print(accept_finding(chosen, finding_in(file, chosen, number), name))
@@ -245,7 +253,11 @@ def import_(
         Argument(metavar="lmr-bench", help="The edition to import: the public edition of LMR-BENCH."),
     ],
     source: Annotated[
-        Path, Argument(metavar="DIR", help="A clone of its repository, its folder benchmark, or the datasets in it.")
+        Path,
+        Argument(
+            metavar="DIR",
+            help="A clone of its repository, or the folder benchmark or benchmark/datasets in it.",
+        ),
     ],
     to: Annotated[Path, Option("--to", metavar="SUITE", help="The suite folder to make, new or empty.")],
     runs: Annotated[
@@ -261,11 +273,13 @@ def import_(
 ) -> None:
     """Make a suite from a clone of the public edition of LMR-BENCH.
 
-    Each golden is put into the research code, from which masks are computed; goldens, unit tests and bytecode are not
-    copied. No code of the clone is run. All commands then read the suite with --suite SUITE.
+    Each golden is inserted into the research code, and masks are computed from the result. The edition's golden files,
+    unit tests and bytecode are not copied. No code of the clone is run. All commands then read the suite with --suite
+    SUITE.
 
     A task gets a check of ordinary cases, and can be graded, if its function can be observed without its repository.
-    The others can be listed, shown, exported, collected and judged. What was left out is listed with the reason.
+    All other tasks can be listed, shown, exported, collected and judged. Everything that was left out is listed with
+    the reason.
 
     With --runs, `lmrbench report DIR --labels DIR/labels.jsonl` shows the published results, and `lmrbench grade
     DIR/RUN --suite SUITE` grades the published answers again.

@@ -32,7 +32,7 @@ from lmrbench.text import counted
 
 @dataclass(frozen=True)
 class GradeArguments:
-    """Arguments that choose the answers."""
+    """Arguments of `lmrbench grade` that select the answers."""
 
     path: Annotated[
         Path | None,
@@ -46,7 +46,10 @@ class GradeArguments:
         bool, Option("--mask", help="Grade the masked repository without an answer; it must not be correct.")
     ] = False
     rewrites: Annotated[
-        bool, Option("--rewrites", help="Grade the suite's rewrites; they must be robust, and `plain` correct.")
+        bool,
+        Option(
+            "--rewrites", help="Grade the suite's rewrites. All must be robust, except `plain`, which must be correct."
+        ),
     ] = False
     wrong: Annotated[
         bool,
@@ -59,7 +62,7 @@ class GradeArguments:
         bool, Option("--nearest", help="Grade copies of the most similar function, a baseline without a model.")
     ] = False
     most: Annotated[
-        int | None, Option(min=1, help="Grade at most this many rewrites, and wrong versions, of each task.")
+        int | None, Option(min=1, help="Grade at most this many rewrites and this many wrong versions of each task.")
     ] = None
     task: options.Tasks = None
     tier: options.TierName = "function"
@@ -77,23 +80,24 @@ class GradeArguments:
 
 @dataclass(frozen=True)
 class GradingOptions:
-    """Options of the grading."""
+    """Options of `lmrbench grade` for the conditions of grading."""
 
     seed: options.Seed = None
     seeds: Annotated[
-        int | None, options.advanced(min=1, max=100, help="Draw this many fresh seeds; cases must match under each.")
+        int | None,
+        options.advanced(min=1, max=100, help="Draw this many fresh seeds. Cases must match with each of them."),
     ] = None
     blind: Annotated[
         bool,
         options.advanced(
             "--blind",
-            help="Write no reasons, logs or case names, and draw a fresh seed; for grades shown to submitters.",
+            help="Write no reasons, logs or case names, and draw a fresh seed. Use it for grades that submitters see.",
         ),
     ] = False
     fail_fast: Annotated[
         bool,
         options.advanced(
-            "--fail-fast", help="Stop each answer at its first failed case. Ordinary cases run before edge cases."
+            "--fail-fast", help="Stop grading an answer at its first failed case. Ordinary cases run before edge cases."
         ),
     ] = False
     speed: Annotated[
@@ -116,10 +120,10 @@ class GradingOptions:
 def grade(asked: GradeArguments, way: GradingOptions, json: options.Json = False) -> None:
     """Grade submissions in a sandbox against the reference.
 
-    Each line of a file of submissions names a system, a task and its code, as `lmrbench collect` writes it:
+    Each line of a file of submissions contains a system, a task and the code, as written by `lmrbench collect`:
     {"system": "me", "task": "dpo/preference_loss", "code": "def preference_loss(...): ..."}
 
-    Grades are written to the run folder as they are made. The same command resumes a grading that was killed. Exits
+    Grades are written to the run folder as they are made. If the command is interrupted, run it again to resume. Exits
     with 1 if a built-in system (golden, mask, rewrites, wrong) passes or fails unexpectedly.
     """
     if (asked.path is None) == (not asked.built_in):
@@ -162,7 +166,11 @@ def grade(asked: GradeArguments, way: GradingOptions, json: options.Json = False
 def _graded(
     answers: Answers, way: GradingOptions, seeds: Sequence[int], shared: bool, keep: bool
 ) -> tuple[list[Result], dict[Answer, Grade]]:
-    """Grade and, with --speed, time the answers; return their results, and the whole grades if these are to be kept."""
+    """Grade and, with --speed, time the answers.
+
+    Returns:
+        The results, and the whole grades by answer: all of them with `keep`, otherwise those that were timed.
+    """
     results: dict[Answer, Result] = {}
     whole: dict[Answer, Grade] = {}
     plan = GradingPlan(

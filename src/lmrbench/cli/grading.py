@@ -27,7 +27,7 @@ select = partial(select_tasks, staged)
 
 
 def select_one(suite: Path | None, name: str) -> Task:
-    """Return the one task of that name. Raises TaskError if it names several."""
+    """Return the task of that name. Raises TaskError unless the name matches exactly one task."""
     return only(select(suite, [name]).chosen, name)
 
 
@@ -63,7 +63,7 @@ def time_with_progress(
     known = tasks.by_id
     due = [item for item in grades if item.robust and has_timed_inputs(known[item.task])]
     if not due:
-        warn("no task with timed inputs has a robust answer; there is no speed to measure")
+        warn("no task with timed inputs has a robust answer, so no speed is measured")
     # With a single worker, nothing else runs during a measurement.
     with open_pool(sandbox, suite_folders(tasks.suite), 1) as pool, progress_bars() as bars:
         yield from bars.track(time_run(folder, due, submissions, known, pool), len(due), description="speed")

@@ -26,24 +26,31 @@ from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 
 @dataclass(frozen=True)
 class HorizonArguments:
-    """How many tasks are solved, of which papers, and where they are graded and stored."""
+    """Options of `lmrbench horizon` for the number and choice of tasks, grading and storage."""
 
     tasks: Annotated[int, Option("--tasks", metavar="N", min=1, help="Stop after this many tasks.")] = 24
     width: Annotated[
         float | None,
-        Option("--width", min=1.0, help="Also stop when the interval is this narrow (upper end over lower end)."),
+        Option(
+            "--width", min=1.0, help="Also stop when the interval is this narrow (ratio of its upper to its lower end)."
+        ),
     ] = None
-    batch: Annotated[int, Option("--batch", metavar="N", min=1, help="Choose this many tasks at a time.")] = 4
+    batch: Annotated[int, Option("--batch", metavar="N", min=1, help="Number of tasks in a batch.")] = 4
     task: Annotated[
         list[str] | None,
-        Option("--task", "-t", metavar="PAPER", help="Papers to draw from; by default all with a pool of deviations."),
+        Option(
+            "--task",
+            "-t",
+            metavar="PAPER",
+            help="Papers to draw tasks from; by default all that have a pool of deviations.",
+        ),
     ] = None
     prices: options.Prices = None
     sandbox: options.Sandbox = DEFAULT_SANDBOX
     workers: options.Workers = None
     out: Annotated[
         Path | None,
-        Option("--out", metavar="DIR", help="The run folder, which may exist; by default below runs/."),
+        Option("--out", metavar="DIR", help="The run folder; by default below runs/. An existing run is continued."),
     ] = None
     suite: options.Suite = None
 
@@ -55,18 +62,20 @@ def horizon(
     model: Annotated[
         str, Option("--model", "-m", metavar="MODEL", help="Model in Inspect's notation, such as openai/gpt-5.")
     ],
-    setting: Annotated[Literal["agent"], Option("--setting", help="Forensic tasks are for agents.")] = "agent",
+    setting: Annotated[
+        Literal["agent"], Option("--setting", help="How tasks are solved; only agents solve forensic tasks.")
+    ] = "agent",
     json: options.Json = False,
 ) -> None:
     """Measure how many undocumented changes an agent can find.
 
-    The result is its reproduction horizon: the number of changes at which it solves half of the tasks. Forensic tasks
-    are drawn freshly, a few at a time. After each batch, the numbers of changes of the next ones are those whose
-    outcome says most about the horizon. The command stops after --tasks tasks, or when the interval is as narrow as
-    --width asks for, and prints the report of the run.
+    The result is the agent's reproduction horizon: the number of changes at which it solves half of the tasks. New
+    forensic tasks are drawn in batches. After each batch, the command chooses the numbers of changes in the next tasks
+    so that their outcomes say most about the horizon. The command stops after --tasks tasks, or when the interval is as
+    narrow as --width, and prints the report of the run.
 
-    The same command continues a run that was stopped, with new tasks. Answers that are missing because a provider or an
-    agent's program failed are not counted, and the command exits with 4.
+    If the command is interrupted, run it again to continue with new tasks. Answers that are missing because a provider
+    or an agent's program failed are not counted, and the command exits with 4.
     """
     # Importing Inspect takes seconds.
     from lmrbench.report.horizon_run import measure_horizon
@@ -85,7 +94,7 @@ def horizon(
         set_aside=lambda count: warn(set_aside_message(folder, count)),
     )
     for now in found:
-        say(f"{now.tasks} tasks: the horizon is {now.k50:.1f} changes, between {now.low:.1f} and {now.high:.1f}")
+        say(f"{now.tasks} tasks: horizon {now.k50:.1f} changes (95% interval {now.low:.1f} to {now.high:.1f})")
     run = read_run(folder)
     print_report(build(together([run], asked.suite)), json=json)
     require_finished(run)

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from lmrbench.judging.runs import Judged
 
 Models = Annotated[
-    list[str] | None, Option("--model", "-m", metavar="MODEL", help="A judge in Inspect's notation. May be repeated.")
+    list[str] | None,
+    Option("--model", "-m", metavar="MODEL", help="A model that judges, in Inspect's notation. May be repeated."),
 ]
 
 
@@ -37,7 +38,7 @@ def judge(
     prices: options.Prices = None,
     connections: Annotated[int, options.advanced(min=1, help="Maximum number of concurrent requests.")] = 10,
     retries: Annotated[
-        int, options.advanced(min=0, help="Number of retries of a failed call, with exponential backoff.")
+        int, options.advanced(min=0, help="Number of times to retry a failed call, with exponential backoff.")
     ] = 7,
     patience: Annotated[
         int, options.advanced(min=1, help="Seconds until a call that hangs or keeps failing is abandoned.")
@@ -52,9 +53,9 @@ def judge(
     the logic and on the implementation, and a category: CC (completely correct), LC (logic correct, implementation
     faulty) or LI (logic incorrect).
 
-    Votes are appended to judgements.jsonl in the run folder. The same command resumes after a kill, and asks for no
-    vote twice. Refusals and malformed answers are unjudged. If a provider failed, the command exits with 4; the
-    same command then asks again.
+    Votes are appended to judgements.jsonl in the run folder. If the command is interrupted, run it again to resume;
+    stored votes are not requested again. If a judge refuses or its reply is malformed, the answer counts as unjudged.
+    If a provider fails, the command exits with 4; run it again to request the missing votes.
     """
     judges = _judges(model or [])
     if not run.is_dir():
@@ -85,11 +86,11 @@ def judge(
 
 
 def _judges(models: list[str]) -> list[str]:
-    """Return the models that judge, or raise if there is none or one is named twice."""
+    """Return the models that judge. Raises UsageError if there are none or one is given twice."""
     if not models:
         raise UsageError("--model: required; name the judge, such as openai/gpt-5")
     if twice := [name for name in models if models.count(name) > 1]:
-        raise UsageError(f"--model {twice[0]}: is named twice; use --votes to ask for more votes")
+        raise UsageError(f"--model {twice[0]}: is given twice; use --votes to ask for more votes")
     return models
 
 

@@ -13,12 +13,12 @@ from typer.core import TyperCommand, TyperGroup
 
 @dataclass(frozen=True)
 class Entry:
-    """A command, or a group of commands, of the command line.
+    """A command of the command line, or a group of commands.
 
     Attributes:
         help: The first line of its help.
         place: "module:name" of its function or Typer app, below `lmrbench.cli`.
-        panel: The panel that lists it.
+        panel: The panel of the help that lists it.
         entries: The commands of a lazy group, which has no `place`.
     """
 

@@ -42,7 +42,11 @@ def report(
     ] = None,
     cutoff: Annotated[
         str | None,
-        Option(metavar="DATE", help="Also split the rates at a date, such as the end of a model's training data."),
+        Option(
+            metavar="DATE",
+            help="Also report separate rates for methods that became public before and after a date, such as the end "
+            "of a model's training data.",
+        ),
     ] = None,
     html: Annotated[
         Path | None, Option(metavar="FILE", help="Also write an HTML page with all tables, notes and figures.")
@@ -54,14 +58,14 @@ def report(
 ) -> None:
     """Report results: one row per system, or all tables, an HTML page, CSV or LaTeX.
 
-    The row has the rates of correct and robust answers with a 95% interval over papers, unanswered samples and
-    costs. Sentences below say which systems differ by more than chance. With --full there are tables of rates by
-    task and by category, failures by kind, how answers ended, pass@k if tasks have several answers, costs per
-    passing answer, when traced agents were first right, the speed of timed answers, comparisons of systems, the
-    smallest difference that the tasks can detect, and the ratings of judges and people compared with the tests.
-    Files hold all tables.
+    Each row has the rates of correct and robust answers with a 95% interval over papers, unanswered samples and costs.
+    The sentences below the table say which systems differ by more than chance. --full adds tables of rates by task and
+    by category, failures by kind, statuses of answers, pass@k if tasks have several answers, costs per passing answer,
+    the effort of traced agents until they are first right, the speed of timed answers, comparisons of systems, the
+    smallest difference that the tasks can detect, and the ratings of judges and people compared with the tests. The
+    files of --html, --csv and --latex contain all tables.
 
-    Runs may be finished, killed half-way or made elsewhere; no model is called, and nothing is graded or changed.
+    Runs may be finished, interrupted or from another machine. No model is called, and nothing is graded or changed.
     Several run folders are shown side by side. Samples without an answer, because a provider or an agent's program
     failed, are listed separately and omitted from the rates.
     """
@@ -97,10 +101,10 @@ def why(
     suite: options.Suite = None,
     json: options.Json = False,
 ) -> None:
-    """List the answers of a run that fail in a case, or show why one fails.
+    """List the answers of a run that fail at least one case, or show why one of them fails.
 
-    For one answer, the failed cases are shown, and the code that was taken from it next to the masked function. If no
-    code could be taken, the whole answer is shown.
+    For a single answer, the command shows the failed cases, and the code that was taken from the answer next to the
+    masked function. If no code could be taken, the whole answer is shown.
     """
     held = read_run(run)
     if task is None:
@@ -137,26 +141,26 @@ def view(
         list[Path] | None, Argument(metavar="[RUN]...", help=f"{options.RUNS_HELP} By default runs/.")
     ] = None,
     host: Annotated[
-        str, Option(help="The address to listen on. Everyone who can reach it sees everything.")
+        str, Option(help="The address to listen on. Anyone who can reach it can read all pages.")
     ] = "127.0.0.1",
     port: Annotated[int, Option(min=0, max=65535, help="The port to listen on; 0 for any free port.")] = 7575,
     show_reference: Annotated[
-        bool, Option("--show-reference", help="Show the reference next to answers, not the masked function.")
+        bool, Option("--show-reference", help="Show the reference next to answers instead of the masked function.")
     ] = False,
     labels: options.LabelFiles = None,
     suite: options.Suite = None,
 ) -> None:
-    """Browse runs: tasks by systems, and the code and failures of each answer.
+    """Browse runs: a table of tasks and systems, and the code and failures of each answer.
 
-    Pages also show votes and costs. They are made on this machine and load nothing from elsewhere. The page of an
-    unfinished run is kept up to date. Ctrl-C ends the server.
+    The pages also show votes and costs. They are served from this machine and load nothing from elsewhere. The page of
+    an unfinished run reloads when there are new results. Ctrl-C ends the server.
     """
     from lmrbench.web.app import Viewer, application
     from lmrbench.web.serving import listening, serve
 
     folders = run_folders(runs or [RUNS])
     if unread := [file for file in labels or () if not file.is_file()]:
-        raise UsageError(f"{unread[0]}: there is no such file of labels")
+        raise UsageError(f"{unread[0]}: there is no such file; --labels needs a file of labels")
     tasks = {task.id: task for task in load_suite(suite_folder(suite))}
     viewer = Viewer([RunIndex(folder, labels or ()) for folder in folders], tasks, show_reference)
     with listening(host, port) as server:

@@ -21,7 +21,7 @@ Suite = Annotated[
     Option(
         "--suite",
         metavar="SUITE",
-        help="core (the default), real (tasks on published packages; see `lmrbench setup fetch`), live (the same, on "
+        help="core (the default), real (tasks on published packages; see `lmrbench setup fetch`), live (the same, for "
         "methods released in 2026), all (these three), or the folder of your own suite.",
     ),
 ]
@@ -37,7 +37,7 @@ Fresh = Annotated[
         metavar="SEED",
         min=0,
         max=2**31 - 1,
-        help="With --tier forensic: draw tasks of 1 to 12 deviations from this seed, not the published ones.",
+        help="With --tier forensic: draw new tasks of 1 to 12 deviations from this seed instead of published ones.",
     ),
 ]
 Seed = Annotated[
@@ -49,7 +49,7 @@ Sandbox = Annotated[
     advanced(
         "--sandbox",
         metavar="NAME",
-        help="The sandbox to grade in. auto takes the first that works of bubblewrap, landlock and docker; process "
+        help="The sandbox to grade in. auto takes the first of bubblewrap, landlock and docker that works; process "
         "does not isolate (docs/security.md). `lmrbench setup doctor` lists all.",
     ),
 ]
@@ -70,7 +70,8 @@ Address = Annotated[
     ),
 ]
 Prices = Annotated[
-    Path | None, Option("--prices", metavar="FILE", help="JSON file with the dollars per million tokens, by model.")
+    Path | None,
+    Option("--prices", metavar="FILE", help="JSON file with prices by model, in dollars per million tokens."),
 ]
 LabelFiles = Annotated[
     list[Path] | None,
@@ -85,7 +86,7 @@ Markdown = Annotated[bool, Option("--markdown", help="Print Markdown.")]
 
 
 def day(text: str, option: str) -> date:
-    """Return the date in an option; of a month, its first day.
+    """Parse the date in an option; a month without a day becomes its first day.
 
     Raises:
         UsageError: The text is not a date.

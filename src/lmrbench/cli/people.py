@@ -29,21 +29,24 @@ from lmrbench.runs.places import run_folders
 from lmrbench.text import counted
 
 labels = group("Have people label answers in sheets; merge and adjudicate labels.")
-KeysOption = Annotated[
-    list[Path], Option("--key", metavar="KEY", help="The key of the export; repeat it for several exports.")
-]
+KeysOption = Annotated[list[Path], Option("--key", metavar="KEY", help="The key of an export. May be repeated.")]
 LabelsOption = Annotated[Path, Option("--out", metavar="FILE", help="The file of labels to write.")]
 
 
 def annotate(
     runs: options.Runs,
-    annotator: Annotated[list[str], Option("--annotator", metavar="NAME", help="An annotator; repeat it for each.")],
+    annotator: Annotated[
+        list[str], Option("--annotator", metavar="NAME", help="The name of an annotator. May be repeated.")
+    ],
     overlap: Annotated[int, Option(min=1, help="Number of annotators that label each answer.")] = 1,
     seed: Annotated[int, Option(min=0, help="Random seed for the queues of the annotators.")] = 0,
     task: options.Tasks = None,
     calibration: Annotated[
         Path | None,
-        Option(metavar="FILE", help="Answers with a known verdict, as JSON lines, which everyone labels first."),
+        Option(
+            metavar="FILE",
+            help="A file of answers with known verdicts, as JSON lines. Every annotator labels these first.",
+        ),
     ] = None,
     to: Annotated[Path, Option("--to", metavar="DIR", help="The folder of labels and progress.")] = Path("annotation"),
     host: Annotated[
@@ -58,10 +61,10 @@ def annotate(
 ) -> None:
     """Have people label answers in a browser.
 
-    Answers are blinded, and each annotator has a personal link and queue. The lead's link shows progress and agreement,
-    and the lead settles disagreements there. Each label is stored before the next page is shown. The same command
-    resumes. DIR/labels.jsonl is always up to date, for `lmrbench labels`, `analyse agreement`, `report` and
-    `view --labels`. Ctrl-C ends the server.
+    Answers are blinded, and each annotator has a personal link and queue. The person who leads the annotation has
+    another link, to see progress and agreement and to settle disagreements. Each label is stored before the next page
+    is shown. Ctrl-C ends the server; run the command again to resume. DIR/labels.jsonl is always up to date, for
+    `lmrbench labels`, `analyse agreement`, `report` and `view --labels`.
     """
     from lmrbench.web.annotation.app import application
     from lmrbench.web.annotation.opening import open_annotation
@@ -78,9 +81,9 @@ def annotate(
         known = sum(item.known is not None for item in annotation.items.values())
         counts = f"{counted(len(annotation.items) - known, 'answer')}, {known} calibration items"
         say(f"{server.address}: {counts}, in {to}")
-        say("Give each annotator only their own link. Ctrl-C ends the server; the same command resumes.")
+        say("Give each annotator only their own link. Ctrl-C ends the server; run the same command to resume.")
         for name, token in annotation.store.tokens().items():
-            say(f"{'who leads' if name == LEAD else name}: {server.address}/enter/{token}")
+            say(f"{'the lead' if name == LEAD else name}: {server.address}/enter/{token}")
         serve(application(annotation, server.names), server)
 
 
@@ -91,15 +94,17 @@ def export_sheet(
     key: Annotated[
         Path, Option("--key", metavar="KEY", help="The file that maps items to systems; keep it from annotators.")
     ],
-    annotator: Annotated[str, Option(metavar="NAME", help="The annotator; may be left to them.")] = "",
+    annotator: Annotated[
+        str, Option(metavar="NAME", help="The annotator's name; by default the annotator fills it in.")
+    ] = "",
     seed: Annotated[int, Option(min=0, help="Random seed for item order and item names.")] = 0,
     task: options.Tasks = None,
     suite: options.Suite = None,
 ) -> None:
     """Write a sheet of answers to label, without systems and grades, and in random order.
 
-    FILE-items/ holds what the annotator reads: one Markdown file per item with the instruction, the reference and the
-    candidate.
+    The annotator reads the files in FILE-items/: one Markdown file per item, with the instruction, the reference and
+    the candidate.
     """
     folder = items_folder(out, key)
     selection = select(suite, task)
@@ -109,7 +114,7 @@ def export_sheet(
     with progress_bars() as bars:
         texts = dict(bars.track(documents(items, known, answers), len(items), description="items"))
     write_export(out, key, items, texts, annotator)
-    where = f"{out} to fill in, {folder} to read; {key} maps items to systems, keep it from annotators"
+    where = f"{out} to fill in, {folder} to read; keep {key} from annotators, because it maps items to systems"
     say(f"{counted(len(items), 'item')}: {where}")
 
 
@@ -119,15 +124,15 @@ def import_sheets(
     key: KeysOption,
     out: LabelsOption,
     scale: Annotated[
-        str, Option(metavar="VALUES", help="The values that annotators wrote, such as 0=LI,1=LC,2=CC.")
+        str, Option(metavar="VALUES", help="The meaning of other values that annotators wrote, such as 0=LI,1=LC,2=CC.")
     ] = "",
 ) -> None:
     """Check filled sheets and write labels with the names of the systems.
 
-    If any rows are invalid, all of these are listed and nothing is written. Rows that are not filled in are left out.
+    If any rows are invalid, they are listed and nothing is written. Rows that are not filled in are left out.
     """
     if out.exists():
-        raise UsageError(f"{out}: exists already; write to another file, and combine them with labels merge")
+        raise UsageError(f"{out}: exists already; write to another file, and combine both with `lmrbench labels merge`")
     found, left = read_sheets(sheets, read_keys(key), read_scale(scale) if scale else None)
     if not found:
         raise UsageError(f"{', '.join(map(str, sheets))}: nothing is filled in")
@@ -148,17 +153,17 @@ def merge(
 
 @labels.command("adjudicate")
 def adjudicate(
-    file: Annotated[Path, Argument(metavar="LABELS", help="A file of labels, of all annotators.")],
+    file: Annotated[Path, Argument(metavar="LABELS", help="A file with the labels of all annotators.")],
     key: KeysOption,
     out: LabelsOption,
     decisions: Annotated[
-        Path | None, Option(metavar="FILE", help="The sheet of disputed items that a third person filled in.")
+        Path | None, Option(metavar="FILE", help="The sheet of disputed answers that a third person filled in.")
     ] = None,
 ) -> None:
     """Give each answer the category that most annotators chose.
 
-    Answers without such a category, or called CC by one annotator and LI by another, are disputed. They are written to
-    a sheet, OUT-disputed.csv, for a third person, and read with --decisions.
+    Answers without such a category, and answers that one annotator calls CC and another LI, are disputed. They are
+    written to the sheet OUT-disputed.csv. A third person fills it in, and --decisions reads it.
     """
     found = adjudicate_file(file, key, out, decisions)
     say(f"{counted(found.verdicts, 'verdict')} in {out}")

@@ -29,17 +29,17 @@ def export(
     patterns: Annotated[list[str], Argument(metavar="TASK...", help=f"{options.PATTERN_HELP.partition(';')[0]}.")],
     to: Annotated[
         Path,
-        Option("--to", metavar="PATH", help="The folder to write, or the file for a format of one file."),
+        Option("--to", metavar="PATH", help="The folder to write, or the file if the format is a single file."),
     ],
     inputs: Annotated[
-        Inputs, Option(help="What is shown: full (the masked repository), paper+file, or paper.")
+        Inputs, Option(help="The inputs of a solver: full (the masked repository), paper+file, or paper.")
     ] = "full",
     format: Annotated[
         str,
         Option(
             metavar="FORMAT",
             help="; ".join(f"{name}: {item.about}" for name, item in EXPORTERS.items())
-            + "; or a format of another package.",
+            + "; or a format that another package adds.",
         ),
     ] = "workspace",
     goldens: Annotated[
@@ -49,13 +49,14 @@ def export(
     fresh: options.Fresh = None,
     suite: options.Suite = None,
 ) -> None:
-    """Write what a solver sees of each task.
+    """Write the files that a solver gets for each task.
 
-    That is the masked repository, the summary of the paper and the instruction, and never the answer.
+    These are the masked repository, the summary of the paper and the instruction. Answers are written only with
+    --goldens, and in the format harbor, where agents do not see them.
     """
     write = exporter(format, goldens)
     tasks = select(suite, patterns, tier, fresh).chosen
-    if warning := tiers_warning(tasks, "do not give these files to solvers of the same papers' tasks of another tier"):
+    if warning := tiers_warning(tasks, "do not give these files to solvers of other tiers of the same papers"):
         warn(warning)
     written = write(tasks, to, inputs, **({"goldens": True} if goldens else {}))
     with progress_bars() as bars:
@@ -70,9 +71,9 @@ def site(
 ) -> None:
     """Write a leaderboard of runs as a static site.
 
-    It shows systems, tasks, comparisons, and how all of it was graded, but neither reasons nor answers. The pages need
-    no server and load nothing from elsewhere. Tiers, and runs of other suites, other versions or another way of
-    grading, are on separate boards. The same runs give the same site.
+    The site shows systems, tasks, comparisons and the conditions of grading, but neither reasons nor answers. The pages
+    need no server and load nothing from elsewhere. Each tier has a board of its own, and so do runs with
+    different suites, versions or ways of grading. The same runs give the same site.
     """
     from lmrbench.web.site.building import build_site
 
@@ -84,16 +85,16 @@ def site(
 
 def submit(
     run: Annotated[Path, Argument(metavar="RUN", help="The run folder; it must be finished.")],
-    to: Annotated[Path, Option("--to", metavar="FILE.zip", help="The pack.")],
+    to: Annotated[Path, Option("--to", metavar="FILE.zip", help="The pack to write.")],
     with_logs: Annotated[
-        bool, Option("--with-logs", help="Also pack the prompts and the model's answers from Inspect's logs.")
+        bool, Option("--with-logs", help="Also pack prompts and model answers from Inspect's logs.")
     ] = False,
 ) -> None:
-    """Pack a run for others to grade again.
+    """Pack a run so that others can grade it again.
 
-    `lmrbench verify` grades a pack. It holds the answers, which of them are correct and robust, the conditions, and
-    the cost of each answer. It holds no reasons, and no folders, addresses, commands or secret seed of this machine.
-    The same run gives the same bytes.
+    A pack contains the answers, whether each is correct and robust, the conditions of the run, and the cost of each
+    answer. It contains no reasons, and no folders, addresses, commands or secret seed of this machine. `lmrbench
+    verify` grades a pack. The same run gives the same bytes.
     """
     manifest = write_pack(run, to, with_logs)
     say(f"{to}: {', '.join(manifest.files)}")
@@ -103,7 +104,7 @@ def verify(
     pack: Annotated[Path, Argument(metavar="PACK", help="A pack of `lmrbench submit`.")],
     to: Annotated[Path, Option("--to", metavar="RUN", help="The run folder. An earlier verification is resumed.")],
     seed: Annotated[
-        int | None, Option("--seed", min=0, max=2**31 - 1, help="Draw the cases from this seed, not from a fresh one.")
+        int | None, Option("--seed", min=0, max=2**31 - 1, help="Draw the cases from this seed instead of a fresh one.")
     ] = None,
     sandbox: options.Sandbox = DEFAULT_SANDBOX,
     workers: options.Workers = None,
@@ -114,8 +115,8 @@ def verify(
 ) -> None:
     """Grade the answers of a pack again and compare the verdicts.
 
-    Cases are drawn from a fresh seed. The run folder then holds the grades like those of any run, and `lmrbench site`
-    shows it as verified. Exits with 0 if every verdict is as claimed, with 1 if one differs, and with 2 for a pack that
+    Cases are drawn from a fresh seed. The run folder then contains grades like that of any run, and `lmrbench site`
+    shows it as verified. Exits with 0 if every verdict is as claimed, with 1 if one differs, and with 2 if the pack
     can't be used.
     """
     where = executor_of(executor, address)
@@ -136,7 +137,7 @@ def verify(
         warn(f"{pack}: was graded under another version of the suite, which may be why verdicts differ")
     names = {item.id for item in tasks.chosen if item.files.check}
     say(*missing_lines(not_submitted(results, names), len(names)))
-    drawn = f"seed {', '.join(map(str, seeds))}, {'drawn for this' if seed is None else 'as given'}"
-    say(f"{result.differ} of {result.answers} verdicts differ from what was claimed ({drawn}); the run is in {to}")
+    drawn = f"seed {', '.join(map(str, seeds))}, {'drawn for this verification' if seed is None else 'as given'}"
+    say(f"{result.differ} of {result.answers} verdicts differ from the claimed ones ({drawn}); the run is in {to}")
     if result.differ:
         raise typer.Exit(1)

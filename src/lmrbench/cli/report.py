@@ -1,4 +1,4 @@
-"""Print the report of some runs: its headlines, all tables, or the numbers of all tables as JSON."""
+"""Print a report: one row per system, all tables, or the numbers of all tables as JSON."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from lmrbench.report.headlines import conclusions, grades_line, headline_sheets
 
 
 def print_report(made: Report, full: bool = False, json: bool = False) -> None:
-    """Print one row per system and what may be concluded from it.
+    """Print one row per system and the conclusions from these rows.
 
     Args:
         made: The report.
         full: Also print all other tables.
-        json: Instead, print the numbers of all tables, and the records behind them.
+        json: Print JSON instead: the numbers of all tables and the records that they are computed from.
     """
     if json:
         print_json(to_jsonable_python(made.numbers))

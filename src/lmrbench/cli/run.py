@@ -30,12 +30,10 @@ from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 
 @dataclass(frozen=True)
 class RunArguments:
-    """The tasks to solve, and where answers are graded and stored."""
+    """Options of `lmrbench run` for the choice of tasks, grading and storage."""
 
     task: options.Tasks = None
-    limit: Annotated[int | None, Option("--limit", metavar="N", min=1, help="Run only the first N of the tasks.")] = (
-        None
-    )
+    limit: Annotated[int | None, Option("--limit", metavar="N", min=1, help="Run only the first N tasks.")] = None
     tier: options.TierName = "function"
     fresh: options.Fresh = None
     prices: options.Prices = None
@@ -47,7 +45,7 @@ class RunArguments:
         Option(
             "--out",
             metavar="DIR",
-            help="The run folder; by default below runs/. With several models, the folder of their run folders. An "
+            help="The run folder; by default below runs/. With several models, the folder for their run folders. An "
             "existing run is resumed.",
         ),
     ] = None
@@ -75,19 +73,19 @@ def run(
     """Solve tasks, grade the answers and report the results.
 
     The report has one row per system: correct and robust answers, a 95% interval, unanswered samples and cost.
-    `lmrbench report RUN --full` adds tables by category and task. Several models
-    run one after the other, each in a run folder of its own, and are reported together. Without --model the systems
-    that need none are run: golden (the reference), mask (no answer), and nearest, which copies the most similar
-    function of the workspace; for forensic tasks also search, which tries generic edits without reading the paper.
+    `lmrbench report RUN --full` adds tables by category and task. Several models run one after the other, each in a run
+    folder of its own, and are reported together. Without --model, the systems that need no model are run: golden (the
+    reference), mask (no answer) and nearest, which copies the most similar function of the workspace; for forensic
+    tasks also search, which tries generic edits without reading the paper.
 
     A run folder holds submissions.jsonl, grades.jsonl, usage.jsonl and Inspect's logs (`inspect view --log-dir
-    DIR/logs`). The same command resumes a run that was stopped, and repeats nothing. Answers that are missing
-    because a provider or an agent's program failed are not counted, and the command exits with 4; the same command
-    asks for them again. If one of several models fails, the others still run.
+    DIR/logs`). If the command is interrupted, run it again to resume; finished answers are not requested again. Answers
+    that are missing because a provider or an agent's program failed are not counted, and the command exits with 4; run
+    it again to request them. If one of several models fails, the others still run.
     """
     models = model or []
     if twice := [name for name in models if models.count(name) > 1]:
-        raise UsageError(f"--model {twice[0]}: is named twice; name each model once")
+        raise UsageError(f"--model {twice[0]}: is given twice; give each model once")
     if len(models) > 1 and settings.get("system"):
         raise UsageError(f"--system {settings['system']}: can't be used with several models; leave it out")
     done = [] if models else [_built_ins(settings, asked)]

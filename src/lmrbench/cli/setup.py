@@ -29,9 +29,9 @@ papers = group("Fetch papers as PDF or LaTeX, add your own copies, and list them
 
 
 def doctor(json: options.Json = False) -> None:
-    """Try every sandbox on this machine and say how to install those that fail.
+    """Test every sandbox on this machine and print how to install those that fail.
 
-    Exits with 1 if neither bubblewrap, landlock nor docker works.
+    Exits with 1 if none of bubblewrap, landlock and docker works.
     """
     diagnoses = [diagnose(name) for name in sandbox_names()]
     if json:
@@ -46,8 +46,8 @@ def doctor(json: options.Json = False) -> None:
 def fetch(patterns: options.Papers = None, suite: options.Suite = None) -> None:
     """Download the packages, commits and archives that tasks use.
 
-    Each is verified before it is used, unpacked into the cache, and never downloaded again. Packages come from the
-    indexes that pip is configured for. No downloaded code is run. The same command resumes after an interruption.
+    Each download is verified and unpacked into the cache, and is not repeated later. Packages come from the indexes
+    that pip is configured for. No downloaded code is run. If the command is interrupted, run it again to resume.
 
     Exits with 1 if a download failed.
     """
@@ -58,9 +58,9 @@ def fetch(patterns: options.Papers = None, suite: options.Suite = None) -> None:
 def build_env(patterns: options.Papers = None, suite: options.Suite = None) -> None:
     """Build environments for papers in the user's cache, with pip and from wheels only.
 
-    A paper's `requirements` are met by the packages that lmrbench is installed with, or by an environment that papers
-    with the same requirements share. Checks run in it, and agents work in it. Its lock file names what was installed,
-    with the digest of each file; grades name that lock file.
+    If the packages that lmrbench is installed with don't meet the `requirements` of a paper, the paper needs an
+    environment, which papers with the same requirements share. Checks run and agents work in this environment. Its lock
+    file lists the installed packages with the digest of each file, and grades refer to the lock file.
 
     An environment that is incomplete is built again. Exits with 1 if one could not be built.
     """
@@ -74,16 +74,17 @@ def build_images(
         str | None,
         Option(
             metavar="IMAGE",
-            help="A base image with this version of Python; by default LMRBENCH_BASE_IMAGE, the base of the newest "
-            "image here, or the public one.",
+            help="A base image with this version of Python; by default LMRBENCH_BASE_IMAGE, or else the base of the "
+            "newest image on this machine, or else the public image.",
         ),
     ] = None,
     suite: options.Suite = None,
 ) -> None:
-    """Build the images that tasks need and that are absent: one for each set of packages that tasks import.
+    """Build missing images, one for each set of packages that tasks import.
 
     Packages are copied from this installation, and from the environments of `lmrbench setup env build`. Grading builds
-    absent images, too; this command builds them beforehand, from your own base image if Docker Hub can't be reached.
+    missing images, too. Use this command to build them in advance, or from your own base image if Docker Hub can't be
+    reached.
     """
     from lmrbench.sandbox.backends import images as docker
 
@@ -115,7 +116,7 @@ def prune_images(suite: options.Suite = None) -> None:
 
 @papers.command("list")
 def list_papers(suite: options.Suite = None, json: options.Json = False) -> None:
-    """List the suite's papers and the forms that were fetched."""
+    """List the suite's papers, each with the forms (pdf, latex) that are in the cache."""
     found = fetched_forms(select(suite, None).papers)
     if json:
         print_json(tables.papers_facts(found))
@@ -142,7 +143,7 @@ def download_papers(
 @papers.command("add")
 def add_paper(
     paper: Annotated[str, Argument(metavar="PAPER", help="The paper, by its short name.")],
-    file: Annotated[Path, Argument(help="Its PDF, or arXiv's LaTeX source as downloaded.")],
+    file: Annotated[Path, Argument(help="The paper's PDF, or its LaTeX source as downloaded from arXiv.")],
     suite: options.Suite = None,
 ) -> None:
     """Copy a paper from a file into the cache instead of downloading it."""
@@ -154,7 +155,7 @@ def add_paper(
 
 
 def _print_each(found: Iterable[Finished]) -> None:
-    """Print what became of each piece of work. Exits with 1 after the last one if one failed."""
+    """Print the outcome of each piece of work, and exit with 1 at the end if any failed."""
     failed = False
     for item in found:
         (warn if item.failed else say)(item.text)

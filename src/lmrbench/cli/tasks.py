@@ -24,10 +24,11 @@ def list_tasks(
     patterns: options.Patterns = None,
     tier: options.TierName = "function",
     summary: Annotated[
-        bool, Option("--summary", help="Show the number of tasks of each category, and their sizes, instead.")
+        bool, Option("--summary", help="Show the number and the sizes of the tasks in each category instead.")
     ] = False,
     figure: Annotated[
-        Path | None, Option(metavar="FILE", help="With --summary: also draw it, as FILE.svg, .png or .pdf.")
+        Path | None,
+        Option(metavar="FILE", help="With --summary: also draw the summary to FILE, an .svg, .png or .pdf."),
     ] = None,
     suite: options.Suite = None,
     json: options.Json = False,
@@ -35,8 +36,8 @@ def list_tasks(
 ) -> None:
     """List the tasks of a suite, or summarize them.
 
-    The digest of the suite covers what every task asks and how it is graded. Results under different digests are not
-    comparable.
+    The digest of the suite covers everything that solving and grading its tasks depend on. Results for different
+    digests are not comparable.
     """
     if figure is not None and not summary:
         raise UsageError("--figure needs --summary")
@@ -60,8 +61,8 @@ def list_tasks(
         show(tasks_sheet(found.chosen, tier))
         say(tiers_line(found.every))
         what = (
-            "the workspace of one may hold the functions that another asks for, so do not give tasks of several tiers "
-            "to one solver"
+            "the workspace of one may contain functions that another asks for, so do not give tasks of several tiers "
+            "to the same solver"
         )
         if warning := tiers_warning(found.chosen, what):
             say(warning)
@@ -88,12 +89,12 @@ def collect(
         Path,
         Argument(
             help="A workspace, a folder of workspaces as lmrbench export writes it, a Python file, a .diff or .patch, "
-            "or a model's answer; - reads one."
+            "or a file with a model's answer; - reads standard input."
         ),
     ],
     system: Annotated[str, Option(help="The name of the system in tables.")],
     task: Annotated[
-        str | None, Option("--task", "-t", help="The task; for a workspace, by default its folder's last two names.")
+        str | None, Option("--task", "-t", help="The task; by default the last two names in the path of a workspace.")
     ] = None,
     sample: Annotated[int, Option(min=0, help="The number of the answer, if the system has several.")] = 0,
     to: Annotated[Path, Option("--to", metavar="FILE", help="The file of submissions to append to.")] = Path(
@@ -103,9 +104,9 @@ def collect(
 ) -> None:
     """Collect answers into a file of submissions.
 
-    Grading takes only the targets from an answer. An answer replaces an earlier one of the same system, task and
-    sample. Workspaces in which nothing was filled in are left out; if there are no others, the file stays as it is and
-    the command exits with 2.
+    Grading takes only the targets from an answer, and what they need. An answer replaces an earlier one of the same
+    system, task and sample. Workspaces in which nothing was filled in are left out. If no workspace remains, the file
+    is not changed and the command exits with 2.
     """
     filled_in, replaced = collect_into(to, path, lambda name: select_one(suite, name), task, system, sample, warn)
     for item in filled_in:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from lmrbench.report.render.tables import Sheet
 
-# The width of lines without a terminal.
+# The width of lines if the output is not a terminal.
 WIDTH_OF_FILES = 200
 
 
@@ -26,7 +26,7 @@ def replace_what_cannot_be_printed() -> None:
 
 
 def console(stderr: bool = False) -> Console:
-    """Return a console of rich. Without a terminal it writes plain text in long lines; NO_COLOR disables colours."""
+    """Return a Rich console. Without a terminal it writes plain text in long lines; NO_COLOR disables colours."""
     from rich.console import Console
 
     found = Console(stderr=stderr, highlight=False)
