@@ -2,7 +2,7 @@
 
 An agent that is a program runs inside the sample's sandbox. It reaches the model through Inspect's bridge on the
 sandbox's loopback interface, by the protocols of OpenAI, Anthropic and Google. A program that fails before its first
-model call raises AgentCrashError. After that call, the workspace that it leaves is its answer, whatever its exit code.
+model call raises AgentCrashError. After that call, the workspace counts as its answer, whatever the exit code.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from lmrbench.solving.snapshots import read_workspace, take_snapshot
 TOOL_SECONDS = 180
 # Characters of an agent program's output that are kept in the log.
 MOST_CHARACTERS = 20_000
-# Bytes of a program's events that are kept in the log, and the time to read them.
+# Bytes of a program's events that are kept in the log, and the maximum time to read them.
 _EVENT_BYTES, _EVENT_SECONDS = 8 << 20, 30
 AGENTS = ("react", "plan", *PROGRAMS)
 _PORT = 13131
@@ -69,14 +69,14 @@ _ENVIRONMENT = {
     "LLM_BASE_URL": f"{_BRIDGE}/v1",
     "LLM_API_KEY": "bridge",
     "LLM_MODEL": "openai/inspect",
-    # Without it litellm waits for a list of prices from the network.
+    # Without this variable, LiteLLM waits for a list of prices from the network.
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
 }
 _ROLE = "You are a researcher who implements methods of papers in existing code bases."
 _ASSISTANT = (
     "Work step by step with the tools: read before you write, run what you wrote, and check it against the paper."
 )
-# Files of the workspace that a plan is made from.
+# The files of the workspace that the planning prompt contains.
 _PLANNED_FROM = ("instruction.md", "paper.md")
 _PLAN = (
     "Before you begin, write a plan. You have no tools yet; these are the files to plan from.\n\n{files}\n\n"
@@ -131,7 +131,7 @@ def react_agent(turns: int) -> Agent:
 
 @agent
 def plan_agent(turns: int) -> Agent:
-    """Ask for a plan from instruction and paper, in a call without tools, and go on with the plan as `react_agent`.
+    """Return an agent that makes a plan, in a call without tools, and then carries it out as `react_agent` would.
 
     Args:
         turns: the maximum number of model calls, of which the plan is the first.
@@ -142,7 +142,7 @@ def plan_agent(turns: int) -> Agent:
         files = await read_workspace(_PLANNED_FROM)
         texts = (f'<file name="{name}">\n{data.decode("utf-8", "replace")}\n</file>' for name, data in files.items())
         state.messages.append(ChatMessageUser(content=_PLAN.format(files="\n\n".join(texts))))
-        # The ReAct agent puts a system message of its own, which speaks of tools, before the conversation.
+        # The ReAct agent adds a system message of its own, which mentions tools.
         state.output = await get_model().generate([ChatMessageSystem(content=_ROLE), *state.messages])
         state.messages += [state.output.message, ChatMessageUser(content=_EXECUTE)]
         await _between_turns(turns)
@@ -153,7 +153,7 @@ def plan_agent(turns: int) -> Agent:
 
 @agent
 def program_agent(program: Program, turns: int) -> Agent:
-    """Run a program in the workspace until it ends, with the task's message on its standard input.
+    """Return an agent that runs a program in the workspace, with the task's message on standard input, until it ends.
 
     Args:
         program: the program.
@@ -182,7 +182,7 @@ def program_agent(program: Program, turns: int) -> Agent:
 
 
 async def _keep_events(files: str) -> None:
-    """Store the events that a program left in the log, also after a limit has ended it."""
+    """Store in the log the events that a program wrote, even if a limit ended the program."""
     if not files:
         return
     with anyio.move_on_after(_EVENT_SECONDS, shield=True), suspend_working_limit():
@@ -193,7 +193,7 @@ async def _keep_events(files: str) -> None:
 
 
 def _object(line: str) -> dict[str, Any] | None:
-    """Return the JSON object on a line; None for other text, such as a file that was not completely written."""
+    """Return the JSON object on a line, or None for other text, such as that of an incomplete file."""
     try:
         value = json.loads(line)
     except ValueError:

@@ -1,9 +1,9 @@
 """Supervision of samples: provider checks, a limit on working time, and the classification of faults.
 
 A small request checks the provider before the first sample, and again after a call to the provider failed. If the
-request fails, all samples are left unanswered at once, instead of one after another. The time limit counts working
-time. A model call in progress when the limit is reached may finish, because its answer is paid for and a hanging server
-is not the model's fault; the provider's own timeouts bound the call.
+request fails, all samples are left unanswered at once, instead of one after another. The limit is on working time. A
+model call in progress when the limit is reached may finish, because its answer is paid for and a hanging server is not
+the model's fault; the provider's own timeouts bound the call.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Attendance:
                 raise
             except Exception as error:
                 _raise_provider_fault(error)
-                # If the last call failed only because its input was too long, what the solver did until then counts.
+                # If the last call failed only because its input was too long, the work done so far is graded.
                 if not (calls := model_calls(transcript().events)) or not calls[-1].error:
                     raise
             _raise_provider_fault()

@@ -1,6 +1,7 @@
-"""The board of a run: what is done, what is under way, what it has cost, and when the run may end.
+"""The board of a run: a display of finished samples, samples under way, costs, and the estimated time left.
 
-On a terminal it is redrawn every second. Elsewhere it is one line now and then. With --quiet there is nothing.
+On a terminal, the board is redrawn every second. Otherwise it is printed as a line at intervals. With --quiet it is not
+shown.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from lmrbench.text import printable
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-# The number of samples under way that the board on a terminal names.
+# The maximum number of samples under way that the board lists on a terminal.
 _MOST_ROWS = 12
 
 
@@ -34,11 +35,11 @@ class _UnderWay:
     """A sample under way.
 
     Attributes:
-        name: Its task or session.
+        name: The name of its task or session.
         answers: Its answers, as pairs of task and sample number.
         began: When it began, by the monotonic clock.
         error: The error of its last model call, or "".
-        usage: What it has cost.
+        usage: The tokens and the cost of its model calls so far.
     """
 
     name: str
@@ -54,11 +55,11 @@ class Board:
     def __init__(
         self, expected: Collection[tuple[str, int]] = (), graded: Mapping[tuple[str, int], bool] | None = None
     ):
-        """Start with what the run folder holds.
+        """Start with the state of the run folder.
 
         Args:
-            expected: The samples that are asked for, as pairs of task and sample number.
-            graded: Whether those that were answered earlier are correct.
+            expected: The samples that are requested, as pairs of task and sample number.
+            graded: The samples that were graded earlier, and whether each is correct.
         """
         self._lock = threading.Lock()
         self._expected = frozenset(expected)
@@ -70,13 +71,13 @@ class Board:
         self._began = time.monotonic()
 
     def begin(self, sample: str, name: str, tasks: Iterable[str], number: int) -> None:
-        """Record that a sample is under way, perhaps again.
+        """Record that a sample has begun. A sample that failed may begin again.
 
         Args:
             sample: The sample's UUID.
-            name: Its task or session.
+            name: The name of its task or session.
             tasks: The tasks that it answers.
-            number: Its number.
+            number: The sample number of its answers.
         """
         answers = frozenset((task, number) for task in tasks)
         with self._lock:
@@ -94,7 +95,7 @@ class Board:
             self._under_way[sample] = replace(self._under_way[sample], error=error, usage=usage)
 
     def end(self, sample: str) -> None:
-        """Record that a sample has ended. Its answers are graded next, unless it has none."""
+        """Record that a sample has ended. If it has answers, they are graded next."""
         with self._lock:
             ended = self._under_way.pop(sample)
             self._usage += ended.usage
@@ -105,7 +106,7 @@ class Board:
         self._set(task, sample, _kind(correct))
 
     def unanswered(self, tasks: Iterable[str], sample: int, status: str) -> None:
-        """Record that a sample has no answer, and whose fault it is."""
+        """Record that a sample has no answer, with the status that gives the reason."""
         for task in tasks:
             self._set(task, sample, status.replace("_", " "))
 
@@ -148,7 +149,7 @@ class Board:
             return
         from rich.live import Live
 
-        # Inspect's standard output is captured elsewhere.
+        # `solving.run` captures Inspect's standard output.
         with Live(get_renderable=lambda: self._drawn(out), console=out, refresh_per_second=1, redirect_stdout=False):
             yield
 
@@ -196,5 +197,5 @@ board_of_run: ContextVar[Board | None] = ContextVar("board_of_run", default=None
 
 
 def current_board() -> Board:
-    """Return the board of the run. In evaluations by Inspect's own command, it is a new one that is not shown."""
+    """Return the board of the run, or a board that is not shown if Inspect's own command runs the evaluation."""
     return board_of_run.get() or Board()

@@ -1,4 +1,4 @@
-"""Papers as solvers read them: the task's summary, or the paper itself as text of its PDF or LaTeX source, or the PDF.
+"""Papers as solvers read them: the task's summary, the text of the paper's PDF or LaTeX source, or the PDF itself.
 
 lmrbench does not distribute papers. `fetch` and `add` store a PDF or an arXiv source in the user's cache folder with
 its checksum. `paper_text` converts a PDF to text page by page, and takes the body of a LaTeX source as it is, which
@@ -55,7 +55,7 @@ def paper_text(task: Task, form: Form) -> str:
 
     Args:
         task: the task whose paper is read.
-        form: the form to read: `summary`, `pdf`, `latex`, or `json`, the pages of the PDF.
+        form: the form to read: `summary`, `pdf`, `latex`, or `json` (the text of the PDF as a list of pages).
 
     Raises:
         PaperError: the paper is not in the cache, its file has changed since it was stored, or the task is a twin.
@@ -75,14 +75,14 @@ def paper_pdf(task: Task) -> bytes:
     """Return the PDF of a task's paper.
 
     Raises:
-        PaperError: it is not in the cache, has changed since it was stored, or the task is a twin.
+        PaperError: the PDF is not in the cache or has changed since it was stored, or the task is a twin.
     """
     return _stored(task, "pdf")
 
 
 def _stored(task: Task, form: Fetched) -> bytes:
     if task.twin_of:
-        raise PaperError(f"{task.id}: the paper of a twin is altered, and only its summary is; use --paper summary")
+        raise PaperError(f"{task.id}: only the summary of a twin is altered, not the paper; use --paper summary")
     paper = task.paper
     copy = fetched(paper, form)
     if copy is None:
@@ -108,7 +108,7 @@ def fetched(paper: Paper, form: Fetched) -> PaperCopy | None:
 
 
 def fetched_forms(papers: Iterable[Paper]) -> dict[Paper, dict[Fetched, PaperCopy]]:
-    """Return the stored copies of papers, by form."""
+    """Return the stored copies of each paper, by form."""
     return {paper: {form: copy for form in FETCHED if (copy := fetched(paper, form))} for paper in papers}
 
 
@@ -139,10 +139,10 @@ def fetch(paper: Paper, form: Fetched) -> PaperCopy:
 
 
 def fetch_papers(papers: Iterable[Paper], form: Fetched) -> Iterator[Finished]:
-    """Download papers that the cache does not hold, and say what became of each paper."""
+    """Download papers that the cache does not hold, and yield the outcome for each paper."""
     for paper in papers:
         if fetched(paper, form):
-            yield Finished(f"{paper.slug}: is here")
+            yield Finished(f"{paper.slug}: is in the cache")
             continue
         try:
             copy = fetch(paper, form)
@@ -155,14 +155,14 @@ def add(paper: Paper, file: Path) -> tuple[Fetched, PaperCopy]:
     """Copy a PDF or an arXiv source from a file into the cache.
 
     Args:
-        paper: the paper that the file holds.
+        paper: the paper that the file contains.
         file: a PDF, or a gzipped LaTeX source.
 
     Returns:
         The form that was recognized, and the stored copy.
 
     Raises:
-        PaperError: the file can't be read, or is in neither form.
+        PaperError: the file can't be read, or is neither a PDF nor a LaTeX source.
     """
     try:
         with file.open("rb") as opened:
@@ -196,7 +196,7 @@ def address(paper: Paper, form: Fetched) -> str:
         form: the form to look for.
 
     Raises:
-        PaperError: the site does not offer this form, or is not known.
+        PaperError: the site does not offer this form, or is not one of these.
     """
     page = str(paper.url).rstrip("/")
     parts = urlsplit(page)

@@ -11,9 +11,9 @@ class Program(Record):
     """An agent that is a program.
 
     Attributes:
-        command: Its command line for bash. The task's message is on its standard input.
-        events: A glob for bash of the files in which it leaves its events, one JSON object each.
-        library: The Python package that the bridge needs for its protocol.
+        command: Its command line for Bash. The task's message is on standard input.
+        events: A Bash glob for the files of its events, each of which contains one JSON object.
+        library: The Python package that the bridge needs to serve the program's protocol.
     """
 
     command: str
@@ -23,19 +23,20 @@ class Program(Record):
 
 PROGRAMS: Mapping[str, Program] = {
     "claude_code": Program(
-        # It refuses to skip permissions as root, unless it is told that it works in a sandbox.
+        # Claude Code refuses to skip permissions as root unless IS_SANDBOX says that it is in a sandbox.
         command="DISABLE_AUTOUPDATER=1 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 IS_SANDBOX=1"
         " claude --print --dangerously-skip-permissions",
         library="anthropic",
     ),
     "codex_cli": Program(
-        # For a model that it does not know it offers plain tools in place of programs that call tools.
+        # Codex offers plain tools to models that it does not know, such as `inspect`, instead of having them write
+        # programs that call tools.
         command="codex exec --model inspect --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox"
         " -c model_provider=bridge -c model_providers.bridge.name=bridge"
         ' -c model_providers.bridge.base_url="$OPENAI_BASE_URL" -c model_providers.bridge.env_key=OPENAI_API_KEY -',
     ),
     "mini_swe_agent": Program(
-        # Its commands see the packages of the task, it does not.
+        # The agent runs without the packages of the task, and the commands that it starts run with them.
         command="MSWEA_CONFIGURED=1 MSWEA_SILENT_STARTUP=1 MSWEA_COST_TRACKING=ignore_errors PYTHONPATH="
         ' mini --yolo --exit-immediately --cost-limit 0 --model openai/inspect --task "$(cat)"'
         ' --config mini.yaml --config environment.env.PYTHONPATH="$PYTHONPATH"',

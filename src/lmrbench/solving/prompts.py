@@ -1,7 +1,7 @@
 """Prompts: the single message of the prompt setting, and the first message of an agent's conversation.
 
-A prompt that is too long is cut: first the end of the paper, then the files other than the goal files from the last to
-the first, then the goal files around the targets. Targets and instruction are never cut.
+A prompt that is too long is cut: first the end of the paper, then the files other than the goal files, beginning with
+the last file, and then the goal files around the targets. The targets and the instruction are never cut.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Message:
 
     Attributes:
         text: the message.
-        cut: for each part that was cut, the number of characters that are shown and that it has.
+        cut: for each part that was cut, the number of characters shown and the number that the part has.
         retrieved: the files that a search added.
     """
 
@@ -66,10 +66,10 @@ def prompt_message(
         form: the form of the prompt: that of lmrbench, or that of the LMR-BENCH paper (appendix D).
 
     Raises:
-        UsageError: the task is forensic, and so needs an agent that runs programs.
+        UsageError: the task is forensic, which only an agent that runs programs can solve.
     """
     if not task.targets:
-        raise UsageError(f"{task.id}: forensic tasks are for agents: --setting agent")
+        raise UsageError(f"{task.id}: forensic tasks are for agents; use --setting agent")
     files = masked_files(task)
     goals = {} if inputs == "paper" else {name: decode(files[name])[0] for name in task.goal_files}
     fixed = _Fixed(_opening(task, form), _results(task) if inputs == "full" else "", _closing(task, inputs, form))
@@ -108,7 +108,7 @@ def _opening(task: Task, form: PromptForm) -> str:
             "to the end of its body: no explanation, and no fence around it.\n"
         )
     return (
-        f"Implement {targets} as the paper describes it. The paper ({task.paper.title}, {task.paper.venue} "
+        f"Implement {targets} as described in the paper. The paper ({task.paper.title}, {task.paper.venue} "
         f"{task.paper.year}) comes first, then the code around the function, then the instruction.\n"
     )
 
@@ -118,7 +118,7 @@ def _results(task: Task) -> str:
     if not task.files.results:
         return ""
     return (
-        "\n## Logged results\n\nWhat `run(seed)` of the complete repository's `experiment.py` returned in double "
+        "\n## Logged results\n\nThe results of `run(seed)` in `experiment.py` of the complete repository, in double "
         f"precision, by seed.\n\n```json\n{task.files.results.strip()}\n```\n"
     )
 
@@ -131,11 +131,13 @@ def _closing(task: Task, inputs: Inputs, form: PromptForm) -> str:
     asked = f"\n## Instruction\n\n{task.instruction.strip()}{logs}{others}\n\n{rules(task)}\n"
     if form == "paper":
         return asked
-    several = " Each goal file gets its targets from it, and what they use." if len(task.goal_files) > 1 else ""
+    several = (
+        " Each goal file gets its targets, and what they use, from this block." if len(task.goal_files) > 1 else ""
+    )
     return (
         f"{asked}\n## Form of the answer\n\n"
         f"Answer with {targets} alone, complete, in one fenced block of Python, together with any new helpers and "
-        f"imports that it needs. A method is written inside its class.{several}\n"
+        f"imports that are needed. A method is written inside its class.{several}\n"
     )
 
 
@@ -156,7 +158,7 @@ def _assembled(
 
 
 def _goals_cut(task: Task, texts: Mapping[str, str], room: int) -> dict[str, str]:
-    """Return the goal files cut around their targets, each to its share of the room."""
+    """Cut each goal file around its targets, to its share of `room` characters."""
     total = sum(map(len, texts.values()))
     places: dict[str, list[tuple[int, int]]] = {name: [] for name in texts}
     for target, (first, text) in target_texts(task, masked_files(task)).items():
@@ -174,14 +176,14 @@ def agent_message(tasks: Sequence[Task], workspace: str, paper: Form = "summary"
     """
     targets = ", ".join(f"`{target}`" for task in tasks for target in task.targets)
     asked = (
-        f"`repo/`, where there is one, is a repository in which {targets} is missing. Implement it where it stands, as "
-        "the instruction says."
+        f"`repo/`, if present, is a repository in which {targets} is missing. Implement it there, as the instruction "
+        "says."
         if targets
         else "`repo/` is the paper's repository. Change it as the instruction says."
     )
     return (
         f"You work in `{workspace}`. `instruction.md` says what to do, {PAPER_FILES[paper]} the paper, and {asked} "
-        "What counts in the end is the state of the goal file in the workspace; there is no network."
+        "Only the final state of the goal file in the workspace counts. There is no network."
         f"{PYTHON}"
     )
 
@@ -203,7 +205,7 @@ def beginning(text: str, room: int) -> str:
 
 
 def around(text: str, places: Sequence[tuple[int, int]], room: int) -> str:
-    """Return the given lines of a Python file, with as many lines around them as there is room for.
+    """Return the given lines of a Python file, with as many of the lines around them as fit.
 
     Each gap becomes a comment with the number of lines that are left out.
 

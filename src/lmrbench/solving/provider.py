@@ -1,6 +1,6 @@
 """Inspect's sandbox interface over `session.AgentSession`, for agents without Docker.
 
-Any Inspect task can use it by `sandbox="bubblewrap"`. In a sample's metadata, `packages` lists the packages to show,
+Any Inspect task can use it with `sandbox="bubblewrap"`. In a sample's metadata, `packages` lists the packages to show,
 separated by commas, and `requirements` the requirements that they must meet, one per line.
 """
 

@@ -2,8 +2,8 @@
 
 The run folder holds the files that `lmrbench grade` writes, `usage.jsonl`, `progress.jsonl` if agents were traced,
 Inspect's logs in `logs/`, and every model answer in `cache/`, so that a resumed run repeats no request. Samples left
-unanswered by a fault of the provider or this machine have a line in `usage.jsonl` and no grade; the same command asks
-for them again.
+unanswered by a fault of the provider or this machine have a line in `usage.jsonl` and no grade; the same command
+requests them again.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def solve(
         The run, reduced to the chosen tasks and samples.
 
     Raises:
-        RecordError: the folder holds answers under other conditions.
+        RecordError: the folder holds answers that were made under other conditions.
     """
     _check_conditions(folder, settings)
     write_facts(folder, run_facts(grader.tasks.values(), chosen, grader.seeds, grader.sandbox, settings.recorded()))
@@ -87,10 +87,10 @@ def solve(
     with quiet, board.shown(), _cached_in(folder / CACHE), reporting:
         stopped = _evaluate(folder, settings, model, chosen, suite)
     usages = write_usage(folder, settings.name, expected, stopped)
-    # A sample whose log was lost when the run was killed has two submissions: the last one counts.
+    # If the log of a sample was lost when the run was killed, the sample has two submissions, of which the last counts.
     submissions = {(item.task, item.sample): item for item in read_lines(folder / SUBMISSIONS, Submission)}
     write_submissions(folder, list(submissions.values()))
-    # Answers whose grades have other seeds, or come from another installation, are graded again under the run's seeds.
+    # Answers whose grades have other seeds, or come from another installation, are graded again with the run's seeds.
     for _ in grade_into(folder, list(submissions.values()), grader, set_aside=set_aside):
         pass
     run = read_run(folder)
@@ -137,7 +137,7 @@ def _evaluate(folder: Path, settings: Settings, model: Model, chosen: Sequence[T
 
 
 def _check_conditions(folder: Path, settings: Settings) -> None:
-    """Raise RecordError if a run folder holds answers under other conditions; clear its logs if it holds none."""
+    """Raise RecordError if a folder holds answers made under other conditions; if it has none, delete its logs."""
     before = read_facts(folder)
     if before is None or not (other := _other_conditions(before, settings)):
         return
@@ -149,11 +149,11 @@ def _check_conditions(folder: Path, settings: Settings) -> None:
 
 
 def _other_conditions(before: RunFacts, settings: Settings) -> list[str]:
-    """Return the settings in which a stored run differs, with both values; "kind" if it was not a run of a model."""
+    """Return the settings in which a stored run differs, with both values; ["kind"] if it was not a run of a model."""
     if before.solving is None:
         return ["kind"]
     earlier, wanted = (Settings.model_validate(item) for item in (before.solving, settings.recorded()))
-    # A run may grow by further samples of each task.
+    # A run may be extended by further samples of each task, so their number may differ.
     grown = earlier.model_copy(update={"samples": max(earlier.samples, wanted.samples)})
     asked = wanted.conditions
     return [
@@ -165,7 +165,7 @@ def _other_conditions(before: RunFacts, settings: Settings) -> list[str]:
 
 @contextmanager
 def _cached_in(folder: Path) -> Iterator[None]:
-    """Have Inspect cache model answers in a folder, which it reads from an environment variable."""
+    """Have Inspect cache model answers in a folder, by setting the environment variable for it."""
     name = "INSPECT_CACHE_DIR"
     before = os.environ.get(name)
     os.environ[name] = str(folder.resolve())

@@ -1,8 +1,8 @@
-"""Inspect's scorer: it collects the solver's answer and grades it by `lmrbench.grading`.
+"""The Inspect scorer of lmrbench, which collects the solver's answer and grades it with `lmrbench.grading`.
 
-Neither the solver nor a log sees anything of a check. A score holds the number of cases that match, number and verdict
-of the first one that does not, and how the answer ended. A fault of the provider or this machine raises an error, so
-that the sample can be run again.
+No part of a check is visible to the solver or written to a log. A score contains the number of cases that match, the
+number and the verdict of the first case that does not match, and the way in which the solver ended. A fault of the
+provider or this machine raises an error, so that the sample can be run again.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class SampleGrader:
         """Grade a snapshot without writing to the run folder.
 
         Args:
-            submission: the answer as it was after some turn.
+            submission: the state of the answer after some turn.
             known: grades that are reused if they are valid for this submission.
         """
         ((_, result),) = self.grader.grade_all([submission], known)
@@ -124,7 +124,9 @@ def unit_tests(
     run_folder: str | None = None,
     system: str | None = None,
 ) -> Scorer:
-    """Score whether all ordinary cases match (`correct`), whether all cases do (`robust`), and their share (`cases`).
+    """Score whether all ordinary cases match, whether all cases match, and the share of cases that match.
+
+    The values are named `correct`, `robust` and `cases`.
 
     Args:
         suite: the suite's folder.
@@ -150,7 +152,7 @@ def unit_tests(
         scores = {name: await of_task(grader, grader.grader.tasks[name], state, limit) for name in names}
         if len(scores) == 1:
             return scores[names[0]]
-        # A judge that scores a log reads one submission of each sample.
+        # A judge that scores the log expects one submission per sample, so a session of several tasks stores none.
         store().delete(SUBMISSION)
         return _joined(scores)
 
@@ -184,7 +186,8 @@ def _joined(scores: Mapping[str, Score]) -> Score:
 def _require_answer(limit: str, tasks: Sequence[str], sample: int) -> None:
     """Raise ProviderError if the provider failed, or never responded before a time limit.
 
-    Inspect's own limits skip the rest of the solver and continue with the scorer, so `Attendance` does not notice.
+    Inspect's own limits skip the rest of the solver and continue with the scorer, so `Attendance` does not see such
+    faults.
     """
     events = transcript().events
     if fault := provider_fault(events) or (silence(events) if limit in ("time", "working") else ""):
@@ -194,12 +197,12 @@ def _require_answer(limit: str, tasks: Sequence[str], sample: int) -> None:
 
 
 async def _read_answer(task: Task, state: TaskState, in_workspace: bool, system: str) -> tuple[Submission, str, bool]:
-    """Return a sample's submission, why it can't be used ("" if it can), and whether the goal files are unchanged."""
+    """Return a sample's submission, the reason if it can't be used or "", and whether the goal files are unchanged."""
     submission = Submission(system=system, task=task.id, sample=state.epoch - 1, code="")
     refusal, untouched = "", False
     try:
         if in_workspace:
-            # With inputs `paper`, the workspace has no goal file. If it is still missing, the agent changed nothing.
+            # With inputs `paper`, the workspace has no goal file. If the agent did not create one, it changed nothing.
             untouched = state.metadata.get("inputs") == "paper"
             submission = await _from_sandbox(task, system, submission.sample)
             untouched = is_untouched(task, submission)
@@ -236,7 +239,7 @@ async def _from_sandbox(task: Task, system: str, sample: int) -> Submission:
 
 
 async def _counted_runs(task: Task) -> int | None:
-    """Return how often `replay.py` ran the experiment in the sample's workspace; None if the task has none."""
+    """Return how often `replay.py` ran the experiment in the sample's workspace; None for a task without results."""
     if not task.files.results:
         return None
     return (await read_workspace([COUNT])).get(COUNT, b"").count(b"\n")
@@ -259,7 +262,7 @@ def _graded_snapshots(
     Args:
         grader: the grader of the evaluation.
         task: the task that was solved.
-        changes: the turns, and the files after each.
+        changes: pairs of a turn and the files after it.
         result: the grade of the final answer. Snapshots equal to it or to each other are graded only once.
     """
     graded: list[tuple[int, Grade]] = []
@@ -278,7 +281,7 @@ def _counted(turn: int, result: Grade) -> dict[str, int | bool]:
 
 def _score(submission: Submission, result: Grade, ending: Ending, traced: Mapping[str, object]) -> Score:
     first = result.first_failure
-    failure = f"; the first that does not is number {first.case}: {first.verdict}" if first else ""
+    failure = f"; the first failed case is number {first.case}: {first.verdict}" if first else ""
     ended = f"{ending.status}: {ending.detail}" if ending.detail else ending.status
     code: str | Mapping[str, str] = submission.code
     return Score(
@@ -302,7 +305,7 @@ def _score(submission: Submission, result: Grade, ending: Ending, traced: Mappin
 
 
 class SuiteTasks(dict[str, Task]):
-    """The tasks of a suite by id. Forensic tasks are created when they are first looked up."""
+    """A mapping from ids to the tasks of a suite. Forensic tasks are created when they are first looked up."""
 
     def __init__(self, suite: Path) -> None:
         """Load the tasks of a suite's folder."""

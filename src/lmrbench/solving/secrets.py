@@ -1,4 +1,4 @@
-"""Folders of this machine that hold answers, and that no agent may see."""
+"""The folders of this machine that contain answers, and are therefore hidden from agents."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lmrbench.tasks.loading import suite_folders
 
 
 def secret_folders(suite: Path) -> tuple[Path, ...]:
-    """Return the folders that no agent may see.
+    """Return the folders to hide from agents.
 
     Args:
         suite: the suite's folder.

@@ -2,8 +2,8 @@
 
 It is built like the sandbox for grading (see `sandbox.backends.bubblewrap`): no network except its own loopback
 interface, no home and no suite. It shows the system, the interpreter and the packages that the task imports, all
-read-only. The folders that an agent may write to are private and in memory. Inside runs `inside.session`, which serves
-requests on a Unix socket.
+read-only. The folders that an agent may write to are private and in memory. The program `inside.session` runs in the
+namespace and serves requests on a Unix socket.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ class AgentSession:
             whole_proc=True,
             terminals=True,
         )
-        # Programs of shown folders come last, so that `python3` stays the interpreter of the task.
+        # Shown folders come last on PATH, so that `python3` remains the interpreter of the task.
         path = ":".join([_PATH, *(f"{folder}/bin" for folder in shown)])
         own = {"PATH": path, "TMPDIR": "/tmp", "SHELL": "/bin/bash", "USER": "agent"}
         self.environment = {**variables(("/packages",), HOME), **own}
@@ -164,7 +164,7 @@ class AgentSession:
             limit: bytes kept of each output stream.
 
         Raises:
-            OSError: the command can't be started; the type is that of `subprocess.run`.
+            OSError: the command can't be started; the type of the exception is as for `subprocess.run`.
             SessionError: the namespace has ended.
         """
         request = {
@@ -190,7 +190,7 @@ class AgentSession:
             data: the content.
 
         Raises:
-            OSError: the file can't be written; the type is that of `open`.
+            OSError: the file can't be written; the type of the exception is as for `open`.
             SessionError: the namespace has ended.
         """
         async with self._request({"kind": "write", "path": _absolute(path)}, data) as frames:

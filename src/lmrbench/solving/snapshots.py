@@ -1,9 +1,9 @@
 """Snapshots of the answer in a workspace after each turn, taken without the agent's knowledge.
 
 A turn is a successful model call and the agent's actions until the next one. Taking a snapshot adds no event to the
-transcript, runs no command in the sandbox, and counts as waiting. Snapshots stay in memory until the agent has ended
-and are graded then (`scoring`), because grading at the same time would slow down the agent's tools, whose time is
-limited.
+transcript, runs no command in the sandbox, and does not count towards the limit on the agent's working time. Snapshots
+stay in memory until the agent has ended and are graded then (by `scoring`), because grading at the same time would slow
+down the agent's tools, whose time is limited.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Trace:
 
     Attributes:
         paths: the files that snapshots contain.
-        handed_out: the files before the agent began.
+        handed_out: the files as the agent received them.
         after: the files after each turn.
     """
 
@@ -52,7 +52,7 @@ _traces: WeakKeyDictionary[Transcript, Trace] = WeakKeyDictionary()
 
 
 async def start_trace(task: Task) -> None:
-    """Begin to trace this sample: later calls of `take_snapshot` take effect."""
+    """Begin to trace this sample. From now on, `take_snapshot` stores the files that an answer consists of."""
     paths = (*(f"{REPO}/{file}" for file in task.goal_files), ANSWER)
     _traces[transcript()] = Trace(paths, await _snapshot(paths))
 
@@ -70,12 +70,12 @@ def sample_trace() -> Trace | None:
 
 
 async def read_workspace(paths: Iterable[str]) -> Files:
-    """Read files of the sample's workspace without a trace in the transcript.
+    """Read files of the sample's workspace without recording an event in the transcript.
 
     Args:
         paths: the files; those that can't be read are left out of the result.
     """
-    # `sandbox()` is a proxy that records events; this is the environment behind it.
+    # `sandbox()` is a proxy that records events. The environment behind the proxy does not.
     unseen = sandbox().as_type(SandboxEnvironment)  # type: ignore[type-abstract]
     files = {}
     for path in paths:
@@ -89,5 +89,5 @@ async def read_workspace(paths: Iterable[str]) -> Files:
 async def _snapshot(paths: Iterable[str]) -> Files:
     with suspend_working_limit():
         files = await read_workspace(paths)
-    # One byte more than allowed shows that a file is too large; the rest is dropped to save memory.
+    # One byte more than allowed is enough to show that a file is too large. The rest is dropped to save memory.
     return {path: data[: MAX_CODE_BYTES + 1] for path, data in files.items()}

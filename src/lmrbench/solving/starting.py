@@ -1,4 +1,4 @@
-"""Open a model and have it solve tasks into a run folder."""
+"""Open a model, and have it solve tasks and store the answers in a run folder."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def solve_with(
     plan: GradingPlan,
     set_aside: Callable[[int], None],
 ) -> Run:
-    """Open the model of some settings and have it solve the chosen tasks; see `lmrbench.solving.run.solve`.
+    """Open the model that the settings name, and have it solve the chosen tasks; see `lmrbench.solving.run.solve`.
 
     Args:
-        settings: The model or agent, and its conditions.
+        settings: The model, and the conditions under which it solves tasks.
         prices: The file of prices, as `set_prices` reads it.
         tasks: The tasks to solve.
         folder: The run folder.
@@ -36,12 +36,12 @@ def solve_with(
         set_aside: Called with the number of grades that this installation did not make.
 
     Raises:
-        UsageError: The model can't be set up, or has a limit on its cost and no prices.
+        UsageError: The model can't be set up, or there is a limit on costs but no price of the model.
     """
     if prices is not None:
         settings = settings.model_copy(update={"prices": set_prices(prices, settings.model)})
     if settings.cost_limit is not None and not settings.prices:
-        why = " needs --prices" if prices is None else f": {prices} has no prices of {settings.model}"
+        why = " needs --prices" if prices is None else f": {prices} has no prices for {settings.model}"
         option = "--protocol paper, which limits the cost," if settings.protocol == "paper" else "--cost-limit"
         raise UsageError(f"{option}{why}")
     model = open_model(settings)

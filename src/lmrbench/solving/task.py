@@ -1,4 +1,4 @@
-"""The benchmark as a task of Inspect, with one sample for each task of the suite.
+"""The benchmark as an Inspect task, with one sample for each task of the suite or each session of an agent.
 
 An invalid option raises `OptionError`, which both Inspect's command line (`-T`) and that of lmrbench print as one line.
 """
@@ -69,7 +69,7 @@ def lmr_bench(
         seed: Seed of the checks' cases; this machine's own seed by default.
         suite: core, real, live, all, or the folder of your own suite.
         run_folder: A run folder to write submissions and grades to as well.
-        settings: Fields in `lmrbench.models.settings.TASK_FIELDS`, such as `setting=agent` or `samples=5`.
+        settings: Values of fields in `lmrbench.models.settings.TASK_FIELDS`, such as `setting=agent` or `samples=5`.
 
     Raises:
         OptionError: an option has an invalid value.
@@ -113,14 +113,14 @@ def epochs_of(samples: int) -> Epochs:
 
 
 def _chosen(known: SuiteTasks, patterns: list[str], tier: Tier, fresh: int | None) -> tuple[SuiteTask, ...]:
-    """Return the tasks that patterns select. Forensic tasks are created on the way."""
+    """Return the tasks that patterns select. Forensic tasks are created in the process."""
     listed, draws = select_with_draws(tuple(known.values()), patterns, tier, fresh)
     return (*listed, *(known[f"{task.paper.slug}/{draw}"] for task, draw in draws))
 
 
 @solver
 def answer(suite: str, repairs: int, time_limit: float | None) -> Solver:
-    """Ask for one answer, and again while it can't be inserted into the repository and repairs are left.
+    """Ask for an answer. While it can't be inserted into the repository, ask again, up to `repairs` times.
 
     The model is told why its answer can't be used, but never what the check finds.
 
@@ -189,10 +189,10 @@ def _prompt_sample(item: SuiteTask, settings: Settings) -> Sample:
 
 
 def _sessions(tasks: Sequence[SuiteTask], settings: Settings) -> list[list[SuiteTask]]:
-    """Return the tasks of each session."""
+    """Group tasks into the sessions in which they are solved."""
     if settings.session == "task":
         return [[task] for task in tasks]
-    # Forensic tasks change the repository itself, so they never share a workspace.
+    # Each forensic task changes the repository in its own way, so forensic tasks never share a workspace.
     return list(grouped(tasks, lambda task: task.id if task.draw else f"{task.paper.slug} {task.tier}").values())
 
 
@@ -210,7 +210,7 @@ def _agent_sample(items: Sequence[SuiteTask], settings: Settings) -> Sample:
         files["paper.pdf"] = paper_pdf(item)
     else:
         files["paper.md"] = paper_text(item, paper).encode()
-    # Inspect would read a text that is the name of a local file as that file; data URLs prevent this.
+    # Inspect would replace a string that is the path of a local file by the file's content; data URLs prevent this.
     encoded = {
         f"{WORKSPACE}/{name}": f"data:application/octet-stream;base64,{base64.b64encode(data).decode()}"
         for name, data in files.items()
@@ -256,6 +256,6 @@ def _sandbox(settings: Settings, suite: Path) -> SandboxEnvironmentSpec:
     compose = yaml.safe_load(recipe.read_text("utf-8"))
     service = compose["services"]["default"]
     del service["build"]
-    # An image of this machine is used as it is, and any other one is pulled.
+    # With `x-local`, Inspect uses an image that is on this machine as it is, and pulls any other image.
     service |= {"image": settings.agent_image, "x-local": True}
     return SandboxEnvironmentSpec("docker", ComposeConfig.model_validate(compose))

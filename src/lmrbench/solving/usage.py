@@ -30,8 +30,8 @@ def write_usage(folder: Path, system: str, expected: set[tuple[str, int]], stopp
     Args:
         folder: the run folder.
         system: the system's name in records.
-        expected: the samples that were asked for, as pairs of task and sample number.
-        stopped: the reason why samples are not in the logs.
+        expected: the samples that were requested, as pairs of task and sample number.
+        stopped: the reason to record for samples that are not in the logs.
 
     Returns:
         The lines of the expected samples.
@@ -76,7 +76,7 @@ def _logged_samples(folder: Path) -> Iterator[EvalSample]:
 
 
 def _usages(sample: EvalSample, system: str) -> Iterator[Usage]:
-    """Yield how the answer to each task of a sample ended. A session of several tasks is paid in equal parts."""
+    """Yield the usage of each task of a sample. The cost of a session is divided equally among its tasks."""
     calls, noted = turns(sample.events), _noted(sample)
     names = tasks_of(sample.id, sample.metadata)
     paid = _paid(calls)
@@ -142,7 +142,7 @@ def _paid(calls: Sequence[ModelEvent]) -> dict[str, Any]:
 
 
 def _working_seconds(events: list[Event], until: Event | None = None) -> float:
-    """Return the working time in Inspect's span of the solvers, up to an event if one is given."""
+    """Return the working time in Inspect's span `solvers`, up to an event if one is given."""
     begin = next((event for event in events if isinstance(event, SpanBeginEvent) and event.name == "solvers"), None)
     if begin is None:
         return 0.0
