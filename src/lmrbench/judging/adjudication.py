@@ -1,4 +1,4 @@
-"""Adjudicate a file of labels: disputed answers go to a sheet, which a third person fills in."""
+"""Adjudicate a file of labels. Disputed answers are written to a sheet, which a third person fills in."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lmrbench.judging.sheets import read_keys, read_sheets, write_disputed
 
 
 class Adjudication(NamedTuple):
-    """What became of a file of labels.
+    """The result of adjudicating a file of labels.
 
     Attributes:
         verdicts: the number of answers with a category.
@@ -26,17 +26,17 @@ class Adjudication(NamedTuple):
 
 
 def adjudicate_file(file: Path, keys: Iterable[Path], out: Path, decisions: Path | None) -> Adjudication:
-    """Write a file of adjudicated labels, and without decisions a sheet of the disputed answers.
+    """Write a file of adjudicated labels, and a sheet of the disputed answers if there are no decisions yet.
 
     Args:
         file: the labels of all annotators.
-        keys: the keys of all exports.
+        keys: the keys of all exported sheets.
         out: the file of labels to write.
         decisions: the sheet of disputed answers that a third person filled in, if there is one.
 
     Raises:
-        UsageError: `out` is the file of labels, the sheet to write exists, a disputed answer is in no key, or a
-            decision is not about a disputed answer.
+        UsageError: `out` is the file of labels, the sheet to write exists, a disputed answer is missing from the keys,
+            or a decision is not about a disputed answer.
         RecordError: a file is damaged.
     """
     if out.exists() and out.samefile(file):

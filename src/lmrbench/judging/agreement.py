@@ -1,6 +1,6 @@
 """Inter-rater agreement, with bootstrap intervals over papers.
 
-`agreement` is for two raters: shares, Cohen's kappa and a table of counts. `reliability` is for any number of raters,
+`agreement` compares two raters: shares, Cohen's kappa and a table of counts. `reliability` is for any number of raters,
 with missing labels: Fleiss' kappa and Krippendorff's alpha. A statistic that is not defined is None, with a reason.
 
 Answers of one paper are not independent, so the bootstrap resamples whole papers. Draws in which a statistic is not
@@ -29,7 +29,7 @@ ALL_ALIKE = "all resamples give the same value"
 class Share(Record):
     """A share of items, with its bootstrap interval over papers.
 
-    The share is None without items; the interval is None with a single paper.
+    The share is None if there are no items; the interval is None if there is only one paper.
     """
 
     count: int
@@ -45,7 +45,7 @@ class Agreement(Record):
     Attributes:
         same: items with equal categories.
         conflicts: items that one rater labels CC and the other LI.
-        kappa: Cohen's kappa; None if both raters gave a single category throughout.
+        kappa: Cohen's kappa; None if both raters gave all items the same single category.
         kappa_low: lower end of its interval.
         kappa_high: upper end of its interval.
         table: counts, with the first rater's category by row and the second's by column, in the order of the scale.
@@ -85,7 +85,7 @@ class Reliability(Record):
         items: number of items with at least two labels.
         labels: number of labels of these items.
         complete: number of items that all raters labelled.
-        fleiss: Fleiss' kappa (1971) over the complete items, because it does not allow missing labels.
+        fleiss: Fleiss' kappa (1971). It does not allow missing labels, so it covers only the complete items.
         alpha_nominal: Krippendorff's alpha (2011) over all items.
         alpha_ordinal: the same on an ordinal scale, which weighs CC against LI more than CC against LC.
     """
@@ -211,7 +211,7 @@ def _statistic(
         statistic: a function of the counts, the index of each item's paper, (items,), and the number of times each
             paper is drawn, (draws, papers). It returns one value for each draw, NaN if the statistic is not defined.
         scale: the categories, in order.
-        missing: the reason that is given if there are no items.
+        missing: the reason to give if there are no items.
         seed: seed of the draws.
     """
     if not len(said):
@@ -235,7 +235,10 @@ def _fleiss(said: NDArray[np.int64], of_items: NDArray[np.int64], draws: NDArray
 def _alpha(
     said: NDArray[np.int64], of_items: NDArray[np.int64], draws: NDArray[np.int64], ordinal: bool
 ) -> NDArray[np.float64]:
-    """Krippendorff's alpha: one minus the mean distance of labels of one item over that of any two labels."""
+    """Return Krippendorff's alpha for each draw, 1 - D_o / D_e.
+
+    D_o is the mean distance between labels of the same item, D_e that between any two labels.
+    """
     # Coincidences, (papers, categories, categories): pairs of labels of one item, weighted by 1 / (labels - 1).
     together = np.zeros((draws.shape[1], said.shape[1], said.shape[1]))
     of_item = said[:, :, None] * said[:, None, :] - np.einsum("ic,cd->icd", said, np.eye(said.shape[1]))
@@ -244,7 +247,7 @@ def _alpha(
     totals = drawn.sum(axis=2)
     distances = np.broadcast_to(1 - np.eye(said.shape[1]), drawn.shape)
     if ordinal:
-        # The distance between the mean ranks of two categories' labels.
+        # The ordinal distance of two categories: the squared difference of the mean ranks of their labels.
         middles = np.cumsum(totals, axis=1) - totals / 2
         distances = (middles[:, :, None] - middles[:, None, :]) ** 2
     observed = (drawn * distances).sum(axis=(1, 2))
@@ -263,7 +266,7 @@ def _tables(first: Sequence[str], second: Sequence[str], papers: Sequence[str], 
 
 
 def _drawn(tables: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
-    """Sum the tables of as many papers, drawn with replacement, (draws, categories, categories)."""
+    """Return the summed tables of papers that are drawn with replacement, (draws, categories, categories)."""
     drawn: NDArray[np.int64] = np.tensordot(paper_draws(len(tables), seed), tables, axes=1)
     return drawn
 

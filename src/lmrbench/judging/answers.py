@@ -1,4 +1,4 @@
-"""The answers of runs that people label, and that models judge."""
+"""Select the answers of runs that people label or that models judge."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lmrbench.tasks.tiers.forensic import is_forensic
 def answers_to_label(
     folders: Iterable[Path], known: Collection[str], named: Collection[str]
 ) -> tuple[dict[Answer, Submission], list[Answer]]:
-    """Return the answers of runs, and those of them that are to be labelled. Unanswered samples are left out.
+    """Return all answers of runs, and the answers to label. Unanswered samples are left out.
 
     Args:
         folders: The run folders.
@@ -32,7 +32,7 @@ def answers_to_label(
         unanswered = {Answer(item.system, item.task, item.sample) for item in run.unanswered}
         for item in run.submissions:
             if item.answer in answers:
-                raise UsageError(f"{folder}: {item.answer} is in another run, too; export one of them")
+                raise UsageError(f"{folder}: {item.answer} is in another run, too; name only one of these runs")
             if item.answer not in unanswered:
                 answers[item.answer] = item
     if unknown := sorted({answer.task for answer in answers} - set(known)):
@@ -46,7 +46,7 @@ def answers_to_label(
 def answers_to_judge(
     folder: Path, tasks: Mapping[str, Task], named: Collection[str]
 ) -> tuple[list[Submission], list[Submission]]:
-    """Return the answers of a run that have a reference to compare, and those of them that are to be judged.
+    """Return the answers of a run that can be compared with a reference, and the answers to judge.
 
     Args:
         folder: The run folder.

@@ -1,6 +1,6 @@
 """Questions to judges: the prompts for one submission, and the record of a vote.
 
-`runs` judges the submissions of a run folder, `scoring` the samples of an Inspect log.
+This module is used by `runs` for the submissions of a run folder, and by `scoring` for the samples of an Inspect log.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def judge_prompts(
         submission: the submission to judge.
         candidate: the submission's code, as `code_to_judge` returns it.
         plan: the content of the prompts.
-        evidence: the verdicts on all cases; None to leave them out.
+        evidence: the verdicts on all cases, of which the judge is told the failed ones; None to leave them out.
     """
     whole = repository_files(task)
     if plan.protocol == "paper":
@@ -67,7 +67,7 @@ def judge_prompts(
 
 
 def code_to_judge(task: Task, submission: Submission, plan: JudgingPlan) -> dict[str, str]:
-    """Return what a judge reads of a submission, by goal file: whole files, or what was transplanted into them.
+    """Return the code of a submission to judge, by goal file: whole files, or only the code transplanted into them.
 
     Raises:
         SubmissionError: no code can be extracted.
@@ -88,7 +88,7 @@ async def ask(
         message: the prompt.
         config: settings of the request.
         reachability: the providers' states, shared by all requests of a run.
-        plan: the protocol of the vote, and its temperature.
+        plan: the protocol and the temperature of the vote.
 
     Returns:
         The vote; its status is `provider_error` if the provider failed or is unreachable.
@@ -109,7 +109,7 @@ def judgement(prompt: JudgePrompt, key: VoteKey, plan: JudgingPlan, vote: Vote) 
     """Return the record of a vote.
 
     Args:
-        prompt: the prompt that was asked.
+        prompt: the prompt that the judge answered.
         key: judge, number and digest of the vote.
         plan: the content of the prompt.
         vote: the judge's vote.

@@ -1,4 +1,4 @@
-"""Majorities and disagreement of several votes. They are derived from the votes and never stored."""
+"""Majorities and disagreement of several votes. They are computed from the votes and never stored."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lmrbench.runs.folder import JUDGEMENTS
 from lmrbench.runs.records import CATEGORIES, Category, ErrorClass, Judgement
 from lmrbench.tasks.submission import Answer
 
-# The name under which the votes of all judges together are listed.
+# The name of the judge under which the votes of all judges together are listed.
 ALL_JUDGES = "all judges"
 
 
@@ -87,7 +87,7 @@ class Shares(Record):
 
 
 def ballots(judgements: Iterable[Judgement]) -> list[Ballot]:
-    """Group judgements into ballots of each judge and, if there are several judges, of all judges together."""
+    """Group judgements into ballots: one for each answer and judge and, with several judges, one for all of them."""
     items = list(judgements)
     several = len({item.judge for item in items}) > 1
     votes: dict[tuple[str, str, int, str], list[Category | None]] = {}
@@ -101,7 +101,7 @@ def ballots(judgements: Iterable[Judgement]) -> list[Ballot]:
 
 
 def latest(judgements: Iterable[Judgement]) -> list[Judgement]:
-    """Return the last judgement of each vote on a submission in each order, which replaces those before it."""
+    """Return the last judgement for each answer, judge, vote number and order. It replaces the earlier ones."""
     return list({(item.answer, item.judge, item.vote, item.order): item for item in judgements}.values())
 
 
@@ -111,7 +111,7 @@ def read_votes(folder: Path) -> dict[str, dict[Answer, list[Category]]]:
     Votes without a category are left out. If a vote was repeated, its last line counts.
 
     Returns:
-        By judge and answer, the categories of the votes; empty if there are no judgements.
+        The categories of the votes by judge and answer; empty if there are no judgements.
 
     Raises:
         RecordError: a line is not a judgement; the message names file and line.
@@ -124,7 +124,7 @@ def read_votes(folder: Path) -> dict[str, dict[Answer, list[Category]]]:
 
 
 def shares(judgements: Sequence[Judgement], unusable: Sequence[str], judges: Sequence[str]) -> Iterator[Shares]:
-    """Yield the shares of each system and judge. The shares of all judges together come last.
+    """Yield the counts for each system and judge. For each system, the counts of all judges together come last.
 
     Args:
         judgements: the judgements to count.

@@ -41,7 +41,7 @@ def document(name: str, task: Task, submission: Submission) -> str:
     """
     parts = [
         f"# {name}",
-        f"Task {task.id}, of: {task.paper.title} ({task.paper.venue} {task.paper.year}), {task.paper.url}",
+        f"Task {task.id}, from {task.paper.title} ({task.paper.venue} {task.paper.year}), {task.paper.url}",
         "## Instruction",
         task.instruction.strip(),
         "## Rules for every task",

@@ -17,7 +17,7 @@ from lmrbench.jsonl import read_submitted_lines
 from lmrbench.runs.records import OPPOSITES, Category, Label
 from lmrbench.tasks.submission import Answer
 
-# The annotator of adjudicated labels. The name is reserved.
+# The name of the annotator in adjudicated labels. It is reserved.
 ADJUDICATED = "adjudicated"
 
 
@@ -42,7 +42,10 @@ def read_labels(files: Iterable[Path]) -> list[Label]:
                     f"{place} and {getattr(label, differing[0])!r} in {file}"
                 )
     if contradictions:
-        raise RecordError("different labels by one annotator; remove one of each two:\n" + "\n".join(contradictions))
+        raise RecordError(
+            "an annotator has two different labels for an answer; remove one of each pair:\n"
+            + "\n".join(contradictions)
+        )
     return [label for label, _ in found.values()]
 
 
@@ -60,7 +63,7 @@ def by_answer(labels: Iterable[Label]) -> dict[Answer, list[Label]]:
 
 
 def of_people(labels: Iterable[Label]) -> dict[Answer, list[Label]]:
-    """Return the labels that count for each answer: the adjudicated one if there is one, otherwise all."""
+    """Return the labels that count for each answer: the adjudicated label if there is one, otherwise all labels."""
     return {
         answer: [item for item in items if item.annotator == ADJUDICATED] or items
         for answer, items in by_answer(labels).items()
@@ -68,7 +71,7 @@ def of_people(labels: Iterable[Label]) -> dict[Answer, list[Label]]:
 
 
 def majority(categories: Sequence[Category]) -> Category | None:
-    """Return the category that makes up more than half of the given ones, or None if there is none."""
+    """Return the category of more than half of the votes or labels, or None if there is no such category."""
     if not categories:
         return None
     category, count = Counter(categories).most_common(1)[0]
@@ -83,7 +86,7 @@ def disputed(labels: Iterable[Label]) -> dict[Answer, list[Label]]:
 def adjudicated(labels: Sequence[Label], decisions: Iterable[Label] = ()) -> list[Label]:
     """Merge the labels of each answer into one adjudicated label.
 
-    A majority label has the most frequent error class and all reasons of the majority. Its time is unknown.
+    A label by majority has the most frequent error class and all reasons of the majority, and no time.
 
     Args:
         labels: the annotators' labels.

@@ -8,7 +8,7 @@ from lmrbench.judging.prompts import fence_around, files_in_blocks
 from lmrbench.runs.records import Category
 from lmrbench.tasks.model import Task
 
-# The paper's numbers of the classes.
+# The paper's number for each category.
 CLASSES: Mapping[str, Category] = {"1": "LI", "2": "LC", "3": "CC"}
 
 _TASK = """\

@@ -1,6 +1,6 @@
-"""The conditions of a judging.
+"""The options of `lmrbench judge` that decide the number of votes and the prompts.
 
-The options of `lmrbench judge` are generated from the fields of `JudgingPlan`. This module does not import Inspect.
+These options are generated from the fields of `JudgingPlan`. This module does not import Inspect.
 """
 
 from __future__ import annotations
@@ -23,16 +23,21 @@ class JudgingPlan(Record):
     """
 
     votes: int = option(1, "Number of votes of each judge on each answer.", 1)
-    swap: bool = option(False, "Ask for each vote twice: reference first, and candidate first.", flags="--swap")
+    swap: bool = option(
+        False,
+        "Ask for each vote twice, once with the reference first and once with the candidate first.",
+        flags="--swap",
+    )
     evidence: bool = option(False, "Tell the judge which cases failed, and why; needs grades.", flags="--evidence")
     strip_comments: bool = option(False, "Show the code without comments and docstrings.", flags="--strip-comments")
     protocol: Protocol = option(
-        "lmrbench", "paper: the conditions of the LMR-BENCH paper: whole files, its question, and temperature 0."
+        "lmrbench",
+        "paper uses the conditions of the LMR-BENCH paper: whole files, the paper's prompt, and temperature 0.",
     )
     temperature: float | None = option(None, "Sampling temperature [default: the provider's].", 0)
 
     def name_of(self, judge: Model) -> str:
-        """Return the name of a judge in records. Votes under another protocol have another judge."""
+        """Return the name of a judge in records. Votes by the paper's protocol are stored under another name."""
         return str(judge) if self.protocol == "lmrbench" else f"{judge}, paper's protocol"
 
     @property
@@ -42,7 +47,7 @@ class JudgingPlan(Record):
 
 
 def judging_plan(**options: Any) -> JudgingPlan:
-    """Return the plan for options of `lmrbench judge`. The paper's protocol adds its temperature.
+    """Return the plan for options of `lmrbench judge`. The paper's protocol sets the temperature to 0.
 
     Args:
         options: Fields of `JudgingPlan`.
@@ -59,5 +64,5 @@ def judging_plan(**options: Any) -> JudgingPlan:
             shown = name.replace("_", "-")
             raise UsageError(f"{shown}: can't be used with the paper's protocol, which shows whole files once")
     if plan.temperature:
-        raise UsageError(f"temperature {plan.temperature:g}: the paper's protocol has 0")
+        raise UsageError(f"temperature {plan.temperature:g}: the paper's protocol requires 0")
     return plan.model_copy(update={"temperature": 0.0})

@@ -16,9 +16,9 @@ from lmrbench.grading.records import CaseVerdict
 from lmrbench.runs.records import ERROR_CLASSES, Order
 from lmrbench.tasks.model import Task
 
-# Increase this number with every change of the text or the form. Votes under other versions are not reused.
+# Increase this number with every change of the text or the form. Votes with other prompt versions are not reused.
 PROMPT_VERSION = 1
-# Limits on the evidence: failed cases that are shown, and characters of the reason of each.
+# Limits on the evidence: the number of failed cases, and the number of characters of each reason.
 MOST_CASES, MOST_CHARACTERS = 20, 600
 
 _OPENING = """\
@@ -89,7 +89,7 @@ def judge_message(
 
 
 def digest_of(message: str, temperature: float | None) -> str:
-    """Return the SHA-256 of what a vote depends on: the prompt's version, the message, and the temperature if set."""
+    """Return the SHA-256 of the prompt's version, the message and, if set, the temperature, which decide a vote."""
     parts = [PROMPT_VERSION, message] if temperature is None else [PROMPT_VERSION, message, temperature]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 

@@ -1,7 +1,7 @@
 """Judge a run folder: every vote becomes a line in judgements.jsonl as soon as it arrives.
 
 The key of a vote consists of the judge, the vote's number and the digest of the prompt. A stored vote is reused for
-every submission with the same prompt. A vote is asked for again only if the provider failed.
+every submission with the same prompt. A vote is requested again only if the provider failed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Judged:
     """The judgements of a run's submissions.
 
     Attributes:
-        submissions: the submissions that were chosen.
+        submissions: the submissions to judge.
         judgements: one for each usable submission, judge, vote and order.
         unusable: the submissions from which no code could be extracted.
         judges: the names of the judges in records.
@@ -85,7 +85,7 @@ def judge_run(
         plan: the number of votes and the content of the prompts.
         config: settings of the requests.
         connections: maximum number of concurrent requests to each judge.
-        planned: called once with the number of stored votes and of all votes.
+        planned: called once with the number of stored votes and the total number of votes.
         voted: called with each new vote after it is written to disk.
 
     Returns:
@@ -186,7 +186,7 @@ def _evidence(folder: Path, item: Submission, task: Task, grades: Mapping[Answer
     if grade is None or (grade.candidate_digest, grade.task_digest) != now:
         kind = "no grade" if grade is None else "an outdated grade"
         raise UsageError(
-            f"--evidence: {folder} has {kind} of sample {item.sample} of {item.task} by {item.system}; "
+            f"--evidence: {folder} has {kind} for sample {item.sample} of {item.task} by {item.system}; "
             f"run lmrbench grade {folder}"
         )
     return grade.cases

@@ -1,8 +1,8 @@
-"""A judge as a scorer of Inspect, for logs that `lmrbench run` or `inspect eval lmrbench/lmr_bench` wrote.
+"""An Inspect scorer that asks a judge, for logs that `lmrbench run` or `inspect eval lmrbench/lmr_bench` wrote.
 
 It uses the prompts and the records of `lmrbench judge`. A sample is left unscored, with a warning, if its votes have no
 majority or if no code can be extracted from its answer. The judge is never shown the failed cases, because its messages
-are part of the log, and a log must not contain anything of a check.
+are stored in the log, and a log must not reveal any part of a check.
 """
 
 from __future__ import annotations
@@ -37,18 +37,18 @@ from lmrbench.tasks.submission import Submission
 from lmrbench.text import printable
 
 _logger = getLogger(__name__)
-# Options of `lmrbench judge` that the scorer takes.
+# The options of `lmrbench judge` that the scorer accepts.
 OPTIONS = ("votes", "swap", "strip_comments", "protocol", "temperature")
 
 
 @scorer(metrics=categorical(CATEGORIES))
 def judge(model: str = "", suite: str = "", **options: Any) -> Scorer:
-    """Score the submissions in a log as CC, LC or LI by a language model. The metrics are the shares of each.
+    """Have a language model score the submissions in a log as CC, LC or LI. The metrics are the share of each.
 
     Args:
         model: The judge, in Inspect's notation.
         suite: core, real, live, all, or the folder of your own suite.
-        options: Options of `lmrbench judge` in `OPTIONS`, such as `votes=3` or `swap=true`.
+        options: Values of the options in `OPTIONS`, such as `votes=3` or `swap=true`.
 
     Raises:
         OptionError: an option has an invalid value.

@@ -1,8 +1,8 @@
 """Blinded sheets that annotators fill in, and the key that maps their items to answers.
 
-A sheet is a CSV file for spreadsheets, or JSON lines; its suffix decides. Items have opaque names. Names and order
-depend on a seed and on the answers, so that the key of one export can't be used with the sheet of another. Reading is
-strict: either every filled row becomes a label, or an error lists all faults.
+A sheet is a CSV file for spreadsheets or a JSON Lines file, depending on its suffix. Items have opaque names. Names and
+order depend on a seed and on the answers, so that the key of one export can't be used with the sheet of another.
+Reading is strict: either every filled row becomes a label, or an error lists all faults.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from lmrbench.runs.records import CATEGORIES, ERROR_CLASSES, Category, ErrorClas
 from lmrbench.tasks.submission import Answer
 
 COLUMNS = ("item", "task", "annotator", "category", "error_class", "reason", "seconds")
-# Columns for the annotator. A row in which all of them are empty is not filled in yet.
+# The columns that the annotator fills in. If all of these are empty, a row is not filled in yet.
 FILLED_IN = ("category", "error_class", "reason", "seconds")
 
 
@@ -61,7 +61,7 @@ class SheetRow(NamedTuple):
 
 
 def blinded(answers: Iterable[Answer], seed: int) -> dict[str, Answer]:
-    """Assign opaque names to answers, in random order. Equal answers and seeds give equal names and order.
+    """Assign opaque names to answers, in random order. The same answers and seed give the same names and order.
 
     Args:
         answers: the answers to name.
@@ -163,7 +163,7 @@ def read_sheets(
         The labels, and the number of rows that are not filled in.
 
     Raises:
-        RecordError: rows are invalid; the message lists each with file, line and column.
+        RecordError: rows are invalid; the message lists the file, line and column of each fault.
         UsageError: a file is neither .csv nor .jsonl.
     """
     problems: list[str] = []
@@ -219,7 +219,7 @@ def _csv_rows(text: str, file: Path) -> Iterator[tuple[int, dict[str, str]]]:
         for cells in reader:
             if columns is None:
                 columns = [name.strip() for name in cells]
-                # Checked here as well for sheets without rows.
+                # Check the columns here as well, because a sheet may have no rows.
                 if lacking := [name for name in COLUMNS if name not in columns]:
                     raise RecordError(f"{file}:{line}: there is no column {', '.join(lacking)}")
             elif any(map(str.strip, cells)):
@@ -227,7 +227,7 @@ def _csv_rows(text: str, file: Path) -> Iterator[tuple[int, dict[str, str]]]:
                     raise RecordError(f"{file}:{line}: has {len(cells)} cells, but there are {len(columns)} columns")
                 # Some programs omit empty cells at the end of a row.
                 yield line, dict(zip(columns, cells + [""] * (len(columns) - len(cells)), strict=True))
-            # A cell may hold line breaks.
+            # A cell may contain line breaks, so the next row need not begin in the next line.
             line = reader.line_num + 1
     except csv.Error as error:
         raise RecordError(f"{file}:{line}: {error}") from error
@@ -300,7 +300,7 @@ def filled_in(
 
 
 def _shifted(rows: Iterable[SheetRow]) -> dict[str, str]:
-    """Return a message for each annotator who wrote only numbers as categories."""
+    """Return a message for each annotator who wrote only numbers as categories, by annotator."""
     said: dict[str, dict[str, str]] = {}
     for row in rows:
         if row.cells["category"]:
@@ -355,11 +355,11 @@ def write_export(
     """Write the key of a blinded sheet, the documents that annotators read, and the sheet itself.
 
     Args:
-        sheet: The sheet, which does not exist; the documents go to the folder of `items_folder`.
-        key: The file that names whose answers the items are.
+        sheet: The sheet, which must not exist yet. The documents are written to the folder that `items_folder` returns.
+        key: The file that maps items to answers.
         items: Answers by opaque name.
         documents: Markdown by opaque name.
-        annotator: The annotator's name, or "" to leave it to them.
+        annotator: The annotator's name, or "" if the annotator fills it in.
     """
     folder = items_folder(sheet, key)
     write_key(key, items)
@@ -374,12 +374,12 @@ def write_disputed(sheet: Path, items: Mapping[str, Answer], labels: Mapping[Ans
     """Write a sheet of disputed answers, with the labels of each, for a third person to fill in.
 
     Args:
-        sheet: The sheet, which does not exist.
-        items: Answers by opaque name, from the keys of all exports.
+        sheet: The sheet, which must not exist yet.
+        items: Answers by opaque name, from the keys of all exported sheets.
         labels: The labels of each disputed answer.
 
     Raises:
-        UsageError: The sheet exists, or an answer is in no key.
+        UsageError: The sheet exists, or an answer is missing from the keys.
     """
     if sheet.exists():
         raise UsageError(f"{sheet}: exists already; name it with --decisions, or move it away")

@@ -1,4 +1,4 @@
-"""Open judges and have them judge a run folder."""
+"""Open the models that judge, and have them judge a run folder."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def judge_with(
 
     Args:
         judges: the names of the models.
-        settings: the limits on their requests.
+        settings: the limits on requests to the models.
         prices: the file of prices, as `set_prices` reads it.
         folder: the run folder.
         submissions: all submissions in the folder.
         chosen: the submissions to judge.
         tasks: the tasks by id.
         plan: the number of votes and the content of the prompts.
-        planned: called once with the number of stored votes and of all votes.
+        planned: called once with the number of stored votes and the total number of votes.
         voted: called with each new vote after it is written to disk.
 
     Raises:

@@ -1,4 +1,4 @@
-"""A single vote: a judge must answer in a fixed form, and any other text is never read as a category."""
+"""A single vote. A judge must answer in a fixed form; no category is read from any other text."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Opinion(Record):
 
     @property
     def rationale(self) -> tuple[Point, ...]:
-        """The points that are on neither logic nor implementation alone; there are none."""
+        """Always empty: this form separates the points on the logic from those on the implementation."""
         return ()
 
     @field_validator("error_class", mode="before")
@@ -80,7 +80,7 @@ class PaperOpinion(Record):
     """A judge's answer in the form of the LMR-BENCH paper.
 
     Attributes:
-        category: the category, which the judge gives by the paper's number.
+        category: the category, which the judge gives as the paper's number.
         rationale: points on logic and implementation.
     """
 
@@ -89,17 +89,17 @@ class PaperOpinion(Record):
 
     @property
     def logic(self) -> tuple[Point, ...]:
-        """The points on the logic alone; there are none."""
+        """Always empty: this form has no points on the logic alone."""
         return ()
 
     @property
     def implementation(self) -> tuple[Point, ...]:
-        """The points on the implementation alone; there are none."""
+        """Always empty: this form has no points on the implementation alone."""
         return ()
 
     @property
     def error_class(self) -> None:
-        """The main error, for which this form does not ask."""
+        """Always None: this form does not ask for an error class."""
 
     @field_validator("category", mode="before")
     @classmethod
@@ -133,7 +133,7 @@ async def cast(model: Model, message: str, config: GenerateConfig, protocol: Pro
         model: the judge.
         message: the prompt.
         config: settings of the requests.
-        protocol: the protocol whose form the answer has.
+        protocol: the protocol, which decides the form of the answer.
     """
     tools, choice = ([_FORM], ToolFunction(TOOL)) if protocol == "lmrbench" else ([], None)
     usage = ModelUsage()
@@ -145,7 +145,7 @@ async def cast(model: Model, message: str, config: GenerateConfig, protocol: Pro
         try:
             output = await model.generate(message, tools=tools, tool_choice=choice, config=config)
         except Exception as error:
-            # Inspect's error message quotes the whole request, the provider's does not.
+            # Inspect's error message quotes the whole request; the provider's message does not.
             reason = one_line(getattr(error, "provider_message", None) or str(error) or repr(error))
             return Vote("unparsable" if too_long(reason) else "provider_error", None, reason, attempt, usage)
         usage += output.usage or ModelUsage()
