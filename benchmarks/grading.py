@@ -1,10 +1,10 @@
 """Measure the cost of isolation: cold workers, warm workers and no isolation, on the same tasks in one run.
 
-(a) cold: a fresh sandboxed worker for each task; (b) warm: one sandboxed worker for all tasks, after its start;
-(c) floor: the same checks in one process that has imported everything, with no isolation. What a check itself takes
-is in all three, so the cost of isolation is what (a) and (b) take beyond (c). Then the same tasks for 1, 4 and 16
-systems at once, and `lmrbench grade --golden` as a user runs it: the first time, when it runs every check twice, once
-for what is right and once for what is graded, and again, when what is right is known.
+(a) cold: a fresh sandboxed worker for each task; (b) warm: one sandboxed worker for all tasks, not counting its start;
+(c) floor: the same checks in one process that has imported everything, without isolation. All three include the time
+of the checks, so the cost of isolation is the difference of (a) or (b) from (c). Afterwards, the same tasks are graded
+for 1, 4 and 16 systems at once, and `lmrbench grade --golden` is run as by a user: first with an empty cache, when each
+check runs once for the reference and once for the answer, and again when the outputs of the references are cached.
 
     python benchmarks/grading.py [--suite DIR] [--sandbox NAME] [--repeats N]
 """
@@ -38,8 +38,9 @@ from lmrbench.tasks.workspace import third_party_imports
 SEED = 0
 MOST_FLOORS = 1.5
 
-# Runs every check over its repository in one process, as a candidate's process in a sandbox would, and times each.
-# A check that raises ends it. If asked to, it first makes an optimizer, which imports as much again as torch does.
+# Runs and times each check over its repository in one process, as the process of a candidate in a sandbox would. The
+# program exits if a check raises. With `optimizer`, it first creates an optimizer, because that imports about as much
+# as torch itself.
 FLOOR = """
 import base64, importlib, json, sys, tempfile, time
 from pathlib import Path
@@ -81,7 +82,7 @@ _drawn: dict[str, Cases] = {}
 
 
 def jobs_of(tasks: tuple[Task, ...], owner: str) -> list[Job]:
-    """The golden of each task as a job; cases are drawn before anything is measured."""
+    """Return the golden of each task as a job. The first call draws the cases, before anything is measured."""
     if missing := [(task, SEED) for task in tasks if task.id not in _drawn]:
         with LocalPool(make_sandbox("process", ()), size=1) as pool:
             _drawn.update({name: cases for (name, _), cases in drawn_cases(missing, pool).items()})
@@ -89,13 +90,13 @@ def jobs_of(tasks: tuple[Task, ...], owner: str) -> list[Job]:
 
 
 def place_of(job: Job, folder: str) -> list[object]:
-    """What `FLOOR` is told of a job whose repository lies in a folder."""
+    """Return the input of `FLOOR` for a job whose repository is in a folder."""
     cases = base64.b64encode(job.cases.data).decode("ascii")
     return [folder, job.observe, cases, len(job.cases.names), job.random_seed]
 
 
 def checked(outcome: Outcome) -> Outcome:
-    """The outcome, if every case was observed; a benchmark of failures would measure nothing."""
+    """Return the outcome. Exits unless every case was observed, because failures would distort the measurement."""
     failed = [case for case in outcome.cases if case.status != "observed"]
     if failed or not outcome.cases:
         raise SystemExit(f"the golden fails: {outcome.broken or failed[0].message}")
@@ -103,7 +104,7 @@ def checked(outcome: Outcome) -> Outcome:
 
 
 def measure_cold(tasks: tuple[Task, ...], sandbox_name: str, imports: list[str]) -> tuple[list[float], list[float]]:
-    """Seconds and peak megabytes a task, each in a worker of its own, its start included."""
+    """Return the seconds and peak megabytes of each task, in a new worker for each, including the worker's start."""
     seconds, peaks = [], []
     for job in jobs_of(tasks, "cold"):
         began = time.perf_counter()
@@ -117,7 +118,7 @@ def measure_cold(tasks: tuple[Task, ...], sandbox_name: str, imports: list[str])
 def measure_warm(
     tasks: tuple[Task, ...], sandbox_name: str, imports: list[str]
 ) -> tuple[float, list[float], list[float]]:
-    """Seconds of the start, then seconds and peak megabytes a task in that one worker."""
+    """Return the seconds of a worker's start, and the seconds and peak megabytes of each task in this worker."""
     began = time.perf_counter()
     worker = make_sandbox(sandbox_name, [default_suite()]).start(imports)
     start = time.perf_counter() - began
@@ -131,7 +132,7 @@ def measure_warm(
 
 
 def measure_floor(tasks: tuple[Task, ...], imports: list[str]) -> tuple[float, list[float]]:
-    """Seconds to start a process with all imports, then seconds a task in that process, without a sandbox."""
+    """Return the seconds to start a process with all imports, and those of each task in it, without a sandbox."""
     with tempfile.TemporaryDirectory() as scratch:
         places = []
         for number, job in enumerate(jobs_of(tasks, "floor")):
@@ -143,7 +144,7 @@ def measure_floor(tasks: tuple[Task, ...], imports: list[str]) -> tuple[float, l
         began = time.perf_counter()
         output = subprocess.run(
             [sys.executable, "-B", "-c", FLOOR],
-            # On standard input: checks are more than an argument may hold.
+            # Pass the checks on standard input, because they exceed the maximum length of an argument.
             input=json.dumps([places, imports, True]).encode(),
             env=variables((), scratch),
             stdout=subprocess.PIPE,
@@ -155,7 +156,7 @@ def measure_floor(tasks: tuple[Task, ...], imports: list[str]) -> tuple[float, l
 
 
 def measure_many(tasks: tuple[Task, ...], sandbox_name: str, count: int) -> float:
-    """Seconds for all tasks of `count` systems in a pool with a worker a core, from nothing to the last outcome."""
+    """Return the seconds for all tasks of `count` systems in a pool with a worker per core, including its start."""
     began = time.perf_counter()
     with LocalPool(make_sandbox(sandbox_name, [default_suite()])) as pool:
         jobs = [job for number in range(count) for job in jobs_of(tasks, f"system {number}")]
@@ -165,7 +166,7 @@ def measure_many(tasks: tuple[Task, ...], sandbox_name: str, count: int) -> floa
 
 
 def measure_command(suite: Path, sandbox_name: str) -> tuple[float, float]:
-    """Seconds of `lmrbench grade --golden` on a machine that has never graded, and again."""
+    """Return the seconds of `lmrbench grade --golden` with an empty cache, and of a second run."""
     seconds = []
     with tempfile.TemporaryDirectory() as scratch:
         command = [sys.executable, "-m", "lmrbench", "grade", "--golden", "--suite", str(suite)]
@@ -180,7 +181,7 @@ def measure_command(suite: Path, sandbox_name: str) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--suite", type=Path, default=default_suite())
     parser.add_argument("--sandbox", default="bubblewrap")
@@ -219,13 +220,13 @@ def main() -> None:
     count = len(tasks)
     over_warm, over_cold = (sum(warm) - sum(floor)) / count, (sum(cold) - sum(floor)) / count
     console.print(
-        f"isolation a task: cold {over_cold:.3f} s, warm {over_warm:.4f} s, ratio {over_cold / over_warm:.1f}"
+        f"isolation per task: cold {over_cold:.3f} s, warm {over_warm:.4f} s, ratio {over_cold / over_warm:.1f}"
     )
     console.print(f"a whole system on one worker: {start + sum(warm):.2f} s, of which the worker's start {start:.2f} s")
     bound = MOST_FLOORS * sum(floor) + imported
-    console.print(f"{MOST_FLOORS} floors and one import: {bound:.2f} s; ratio to it {(start + sum(warm)) / bound:.2f}")
+    console.print(f"{MOST_FLOORS} floors and one import: {bound:.2f} s; ratio {(start + sum(warm)) / bound:.2f}")
 
-    growth = Table("Systems", "seconds", "seconds a system", title="a pool with a worker a core")
+    growth = Table("Systems", "seconds", "seconds per system", title="a pool with one worker per core")
     for systems in (1, 4, 16):
         seconds = measure_many(tasks, arguments.sandbox, systems)
         growth.add_row(str(systems), f"{seconds:.2f}", f"{seconds / systems:.2f}")

@@ -1,8 +1,8 @@
 """Simulate the estimate of the reproduction horizon, and write docs/horizon.md.
 
-Simulated systems have a true horizon, a slope, and papers with effects, all of which are known here. Each system
-answers a fixed ladder of tasks, and tasks that are chosen by `most_informative` in batches of four. Of each design, the
-bias, the coverage of the 95% interval and its width are measured after 12, 24 and 48 tasks.
+Each simulated system has a known true horizon, a slope, and an effect for each paper. It answers a fixed ladder of
+tasks, and tasks that `most_informative` chooses in batches of four. For each design, the bias, the coverage of the 95%
+interval and its width are measured after 12, 24 and 48 tasks.
 
     python benchmarks/horizon.py [--systems N] [--folder DIR]
 """
@@ -23,7 +23,7 @@ from lmrbench.report.horizon import LADDER, Outcome, horizon, most_informative
 
 PAPERS = [f"paper {number}" for number in range(20)]
 HORIZONS, COUNTS, BATCH = (0.5, 1, 2, 4, 8, 16), (12, 24, 48), 4
-# The slopes and the standard deviations of the effects of papers that are simulated.
+# The simulated slopes, and the simulated standard deviations of the effects of papers.
 SLOPES, SPREADS = (1.5, 2.5, 4.0), (0.2, 0.5)
 
 Answer = Callable[[str, int], Outcome]
@@ -33,9 +33,9 @@ class Width(NamedTuple):
     """The estimate of one simulated system after some tasks; all numbers are natural logarithms.
 
     Attributes:
-        error: The estimate over the true horizon.
-        covered: Whether the interval holds the true horizon.
-        width: The upper end over the lower end.
+        error: The ratio of the estimate to the true horizon.
+        covered: Whether the interval contains the true horizon.
+        width: The ratio of the upper to the lower end of the interval.
     """
 
     error: float
@@ -56,7 +56,7 @@ def simulated(k50: float, generator: np.random.Generator) -> Answer:
 
 
 def ladder(answer: Answer) -> list[Outcome]:
-    """Return answers to a fixed ladder: papers and numbers of changes go round, and no pair comes twice."""
+    """Return answers to a fixed ladder, which cycles through papers and numbers of changes and repeats no pair."""
     pairs = zip(itertools.cycle(PAPERS), itertools.cycle(LADDER), strict=False)
     return [answer(paper, changes) for paper, changes in itertools.islice(pairs, max(COUNTS))]
 
@@ -78,7 +78,7 @@ def estimates(k50: float, outcomes: list[Outcome]) -> Iterator[Width]:
 
 
 def main() -> None:
-    """Simulate, print and write."""
+    """Run the simulation, and print and write the page."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--systems", type=int, default=150, help="simulated systems for each true horizon")
     parser.add_argument("--folder", type=Path, default=Path(__file__).parents[1] / "docs")
@@ -95,7 +95,7 @@ def main() -> None:
 
 
 def page(found: dict[tuple[float, str, int], list[Width]], systems: int) -> str:
-    """Return the page in Markdown."""
+    """Return docs/horizon.md."""
     rows = []
     for k50, count in itertools.product(HORIZONS, COUNTS):
         cells = [f"{k50:g}", str(count)]
@@ -145,7 +145,7 @@ the interval is as narrow as `--width` asks for.
 ## Accuracy
 
 This page was written by `python benchmarks/horizon.py`. {systems} systems were simulated for each true horizon, with 20
-papers, slopes of {slopes} and effects of papers with a standard deviation of {spreads} (natural logarithm). The fixed
+papers, slopes of {slopes}, and effects of papers with a standard deviation of {spreads} (natural logarithm). The fixed
 design, *ladder*, cycles through all numbers of changes of published tasks. The adaptive design chooses four tasks at a
 time, each with the number of changes whose outcome says most about the horizon.
 

@@ -1,8 +1,8 @@
-"""Compare verdicts on an idle machine and under load: of references, rewrites, masks and wrong versions.
+"""Compare the verdicts on references, rewrites, masks and wrong versions on an idle machine and under load.
 
-Load is a number of processes that do nothing but compute, each in a session of its own: the kernel shares processors
-between sessions first, so that a worker gets one of many shares. The verdict of each answer, with its first case that
-fails, must be what it was on the idle machine. Goldens are known before, as they are wherever something was graded.
+The load is a number of processes that compute without pause, each in a session of its own. The kernel first divides
+processor time between sessions, so a worker gets only a small share. The verdict on each answer and its first failed
+case must be the same as on the idle machine. Under load, the outputs of the references are cached already.
 
     python benchmarks/load.py [--suite DIR] [--busy N] [--wrong N] [--repeats N]
 """
@@ -31,7 +31,7 @@ Found = dict[tuple[str, str, int], tuple[bool, str]]
 
 @contextmanager
 def busy(count: int) -> Iterator[None]:
-    """Keep this many processes busy, each in a session of its own."""
+    """Run this many busy processes, each in a session of its own, while the context is open."""
     command = [sys.executable, "-c", "while True: pass"]
     processes = [subprocess.Popen(command, start_new_session=True) for _ in range(count)]
     try:
@@ -43,7 +43,7 @@ def busy(count: int) -> Iterator[None]:
 
 
 def chosen(tasks: tuple[Task, ...], wrong: int) -> list[Submission]:
-    """Return references, rewrites, masks and so many wrong versions, taken from the tasks in turn."""
+    """Return the references, rewrites, masks, and `wrong` wrong versions, taken from the tasks in turn."""
     must = [item for system in ("golden", "rewrites", "mask") for item in submissions_of(system, tasks)]
     of_tasks = [list(submissions_of("wrong", [task])) for task in tasks]
     turns = (item for turn in itertools.zip_longest(*of_tasks) for item in turn if item is not None)
@@ -51,7 +51,7 @@ def chosen(tasks: tuple[Task, ...], wrong: int) -> list[Submission]:
 
 
 def verdicts(submissions: list[Submission], tasks: tuple[Task, ...]) -> tuple[Found, float]:
-    """Return the verdict on each answer with its first failure, and the seconds that grading took."""
+    """Return whether each answer is robust, with its first failure, and the seconds that grading took."""
     began = time.monotonic()
     found: Found = {}
     with Grader({task.id: task for task in tasks}, GradingPlan((SEED,), fail_fast=True)) as grader:

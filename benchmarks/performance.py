@@ -1,14 +1,15 @@
 """Compare the speed of grading with other ways of grading, and write docs/performance.md and its figure.
 
-One system's answers to a whole suite, which are the references, in one run on one machine: (a) a container and an
-interpreter for each task, one after another; (b) a process for each task, one after another, without isolation; (c)
-`lmrbench` with bubblewrap, with Docker, and with Ray on 1, 2 and 4 nodes of this machine, with a worker each; (d) the
-checks alone, in one process that has imported everything. Images are there before, and so is what references return.
-Then thousands of answers by the command, to see whether it slows down or its memory grows.
+One system's answers to a whole suite, for which the references are used, are graded in one run on one machine by: (a) a
+container and an interpreter for each task, one after another; (b) a process for each task, one after another, without
+isolation; (c) `lmrbench` with bubblewrap, with Docker, and with Ray on 1, 2 and 4 nodes of this machine with one worker
+each; (d) the checks alone, in one process that has imported everything. Images are built and the outputs of the
+references are cached in advance. Afterwards, the command grades thousands of answers, to find out whether it slows down
+or its memory grows.
 
     python benchmarks/performance.py [--suite DIR] [--repeats N] [--count N] [--folder DIR]
 
-Docker needs an Engine, and LMRBENCH_BASE_IMAGE or Docker Hub; `make docker-base` brings both.
+Docker needs an Engine, and LMRBENCH_BASE_IMAGE or Docker Hub; `make docker-base` provides both.
 """
 
 from __future__ import annotations
@@ -53,9 +54,13 @@ CONTAINERS, PROCESSES, FLOOR_NAME = "(a) a container a task", "(b) a process a t
 
 @dataclass(frozen=True)
 class Way:
-    """A way to grade: seconds for the whole suite in each repeat, and seconds until the first outcome in each.
+    """A way to grade, with its measurements.
 
-    at_once: how many checks run at the same time.
+    Attributes:
+        name: The name in tables.
+        at_once: The number of checks that run at the same time.
+        seconds: The seconds for the whole suite in each repeat.
+        first: The seconds until the first outcome in each repeat.
     """
 
     name: str
@@ -65,16 +70,16 @@ class Way:
 
     @property
     def median(self) -> float:
-        """Seconds for the whole suite."""
+        """The median of the seconds for the whole suite."""
         return statistics.median(self.seconds)
 
     def beyond(self, floor: float) -> float:
-        """Seconds for the whole suite beyond those of the checks, which take `floor` seconds one after another."""
+        """Return the seconds beyond those of the checks, which take `floor` seconds if they run one after another."""
         return self.median - floor / self.at_once
 
 
 def containers(tasks: Sequence[Task]) -> Iterator[None]:
-    """Grade in a container of its own for each task, which is started, asked and removed before the next."""
+    """Grade each task in a new container, which is removed before the next one is started."""
     sandbox = make_sandbox("docker", ())
     for job in jobs_of(tuple(tasks), "a container"):
         worker = sandbox.start(with_worker_needs(job.imports))
@@ -84,7 +89,7 @@ def containers(tasks: Sequence[Task]) -> Iterator[None]:
 
 
 def processes(tasks: Sequence[Task]) -> Iterator[None]:
-    """Run the check of each task in an interpreter of its own, which imports what that task needs."""
+    """Run the check of each task in a new interpreter, which imports the packages that the task needs."""
     for job in jobs_of(tuple(tasks), "a process"):
         with tempfile.TemporaryDirectory() as folder:
             for name, data in job.files.items():
@@ -100,7 +105,7 @@ def processes(tasks: Sequence[Task]) -> Iterator[None]:
 
 
 def pooled(tasks: Sequence[Task], open_pool: Callable[[], LocalPool | ClusterPool]) -> Iterator[None]:
-    """Grade as the command does, from the start of workers to the last grade."""
+    """Grade as `lmrbench grade` does, including the start of the workers."""
     by_id = {task.id: task for task in tasks}
     with open_pool() as pool:
         grader = Grader(by_id, GradingPlan((SEED,)), pool)
@@ -113,7 +118,7 @@ def pooled(tasks: Sequence[Task], open_pool: Callable[[], LocalPool | ClusterPoo
 
 @contextmanager
 def nodes(count: int) -> Iterator[str]:
-    """A Ray cluster of this machine with so many nodes of one processor, and a head without any; its address."""
+    """Start a Ray cluster on this machine, with `count` nodes of one processor; yield its address."""
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0})
     try:
         for _ in range(count):
@@ -125,12 +130,12 @@ def nodes(count: int) -> Iterator[str]:
 
 
 def cores() -> int:
-    """Processors of this machine that may be used."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0))
 
 
 def timed(name: str, at_once: int, graded: Callable[[], Iterator[None]], repeats: int) -> Way:
-    """Time a way so many times, after a first time that builds and keeps what it can."""
+    """Time a way of grading `repeats` times, after a first run that fills caches and does not count."""
     seconds, first = [], []
     for repeat in range(repeats + 1):
         began = time.perf_counter()
@@ -144,7 +149,7 @@ def timed(name: str, at_once: int, graded: Callable[[], Iterator[None]], repeats
 
 
 def measured(suite: Path, repeats: int) -> list[Way]:
-    """Every way but the floor, one after another."""
+    """Measure each way except the floor, one after another."""
     tasks = load_suite(suite)
 
     def local(sandbox: str) -> Callable[[], Iterator[None]]:
@@ -166,7 +171,15 @@ def measured(suite: Path, repeats: int) -> list[Way]:
 
 @dataclass(frozen=True)
 class Parts:
-    """Seconds of one worker's start, of imports alone, of all checks in it, and of checks alone; megabytes of a job."""
+    """The parts of the time that one worker takes, and the memory of its jobs.
+
+    Attributes:
+        start: The seconds that the worker takes to start.
+        imports: The seconds that the same imports take in a process without isolation.
+        warm: The seconds of all checks in the worker.
+        floor: The seconds of all checks in a process without isolation.
+        peak_mb: The largest peak memory of a job, in megabytes.
+    """
 
     start: float
     imports: float
@@ -176,7 +189,7 @@ class Parts:
 
 
 def parts_of(suite: Path, repeats: int) -> Parts:
-    """The medians over repeats of what one worker under bubblewrap takes, and a process without isolation."""
+    """Measure a worker under bubblewrap and a process without isolation. Seconds are medians over the repeats."""
     tasks = load_suite(suite)
     imports = sorted({name for task in tasks for name in third_party_imports(task)})
     warms = [measure_warm(tasks, "bubblewrap", imports) for _ in range(repeats)]
@@ -191,7 +204,7 @@ def parts_of(suite: Path, repeats: int) -> Parts:
 
 
 def machine() -> str:
-    """This machine in words."""
+    """Describe this machine: its processors, memory, kernel and Python."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown")
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
@@ -203,7 +216,7 @@ def machine() -> str:
 def page(
     ways: Sequence[Way], parts: Parts, points: list[tuple[float, int, float]], distinct: int, tasks: Sequence[Task]
 ) -> str:
-    """docs/performance.md."""
+    """Return docs/performance.md."""
     count = len(tasks)
     bubblewrap = next(way for way in ways if way.name == "(c) bubblewrap")
     ours, beyond = bubblewrap.median, bubblewrap.beyond(parts.floor)
@@ -255,59 +268,60 @@ def page(
 
 PAGE = """# Performance
 
-What grading takes, beside other ways to grade the same, and what limits it. This page and its figure are written by
-`python benchmarks/performance.py`, in one run. Other machines have other seconds; ratios are what carries over.
+This page compares the time of grading with that of other ways to grade the same answers, and shows what limits it. The
+page and its figure were written by `python benchmarks/performance.py`, in one run. Times differ between machines, while
+ratios carry over.
 
 The machine: {machine}.
 
 ## One system's answers to the whole suite
 
-{tasks} tasks, answered by their references; the median of {repeats} repeats, after one that does not count: images are
-built by then, and what references return is known. Seconds of (c) go from nothing to the last grade, with the start
-of workers and the comparison of results; (a), (b) and (d) only run the checks. (a) and (b) go from task to task, as
-harnesses do that give each task a container or a process. A process ends by itself, and takes torch apart first, where
-a container is killed: so (b) can be slower than (a). Each Ray node has one worker, whatever the cores. The last column
-is what a way takes beyond the checks: its seconds without (d), shared among as many checks as run at once.
+The answers to {tasks} tasks are the references. Times are medians of {repeats} repeats, after a first run that does not
+count, in which images are built and the outputs of the references are cached. The times of (c) include the start of
+workers and the comparison of results; (a), (b) and (d) only run the checks. (a) and (b) run one task after another,
+like harnesses that give each task a container or a process. A process shuts down torch before it ends, whereas a
+container is killed, so (b) can be slower than (a). Each Ray node has one worker, however many cores there are. The last
+column is the time beyond the checks: the seconds of a way minus those of (d) divided by the number of checks that run
+at once.
 
-| way | seconds | least to most | a task | until the first outcome | times bubblewrap | beyond the checks |
+| way | seconds | least to most | per task | until the first outcome | times bubblewrap | beyond the checks |
 |---|--:|--:|--:|--:|--:|--:|
 {rows}
 
 ![Seconds of each way](pictures/performance.svg)
 
-Under bubblewrap it is {over_containers:.1f} times faster than a container a task, and {over_processes:.1f} times faster
-than a process a task, of which the latter isolates nothing. Most of what is left are the checks themselves: {at_once}
-workers that did nothing else would take {alone:.1f} s, so that no harness that runs them could be more than
-{most_containers:.1f} and {most_processes:.1f} times faster than these two here.
-Beyond the checks, a container a task takes
-{beyond_containers:.0f} times as long as bubblewrap, and a process a task {beyond_processes:.0f} times.
+Grading under bubblewrap is {over_containers:.1f} times faster than a container per task, and {over_processes:.1f} times
+faster than a process per task, which isolates nothing. Most of the remaining time is that of the checks themselves:
+{at_once} workers that did nothing else would take {alone:.1f} s, so no harness could be more than {most_containers:.1f}
+times faster than (a) and {most_processes:.1f} times faster than (b) on this machine. Beyond the checks, a container per
+task takes {beyond_containers:.0f} times as long as bubblewrap, and a process per task {beyond_processes:.0f} times.
 
 ## What limits it
 
-- **The checks.** In one worker all checks take {warm:.1f} s, and {floor:.1f} s in a process without any isolation: the
-  isolation costs {beside:.3f} s a task. Checks are {checks:.0%} of all that a worker does for one system, its start
-  included.
-- **The start of a template**, {start:.1f} s, where an interpreter, the same imports and a first optimizer take
-  {imports:.1f} s. A command starts one for each of the {sets} sets of packages that its tasks import, and forks the
-  workers of all systems from it, so that a further system costs milliseconds. The start is {share:.0%} of a system's
-  whole suite in one worker that sees all packages. Each node of Ray has templates of its own. Under
-  Docker, each worker imports its packages itself.
-- **Memory**: a job's process takes {peak:.0f} MB at most, what it shares with its worker included.
+- **The checks.** All checks take {warm:.1f} s in one worker, and {floor:.1f} s in a process without any isolation, so
+  isolation costs {beside:.3f} s per task. The checks take {checks:.0%} of a worker's time for one system, including the
+  worker's start.
+- **The start of a template** takes {start:.1f} s. An interpreter, the same imports and a first optimizer take
+  {imports:.1f} s. A command starts a template for each of the {sets} sets of packages that its tasks import, and forks
+  the workers of all systems from it, so another system costs only milliseconds. The start takes {share:.0%} of the time
+  for a system's whole suite in one worker that sees all packages. Each Ray node has templates of its own. Under Docker,
+  each worker imports its packages itself.
+- **Memory**: the process of a job takes at most {peak:.0f} MB, including the memory that it shares with its worker.
 
 ## Many answers
 
-{count:,} answers, {distinct:,} of them distinct, of 100 systems (references, masks, rewrites, wrong versions and
-mutants), graded by one command under bubblewrap, each until its first case that fails: {rate:.2f} grades a second, with
-a standard error of {error:.2f} over windows of 100.{grown}
+One command graded {count:,} answers of 100 systems, {distinct:,} of them distinct (references, masks, rewrites, wrong
+versions and mutants), under bubblewrap, each until its first failed case. It made {rate:.2f} grades per second, with a
+standard error of {error:.2f} over windows of 100.{grown}
 
-| grades | seconds | grades a second until then | MB of the command |
+| grades | seconds | grades per second until then | MB of the command |
 |--:|--:|--:|--:|
 {grades}
 """
 
 
 def draw(ways: Sequence[Way], floor: float, file: Path) -> None:
-    """Draw the seconds of each way, and of the checks alone."""
+    """Draw a bar chart of the seconds of each way, and of the checks alone, to a file."""
     figure = Figure(figsize=(7, 0.6 + 0.4 * (len(ways) + 1)), layout="constrained")
     axes = figure.subplots()
     names, seconds = [*(way.name for way in ways), FLOOR_NAME], [*(way.median for way in ways), floor]
@@ -320,11 +334,11 @@ def draw(ways: Sequence[Way], floor: float, file: Path) -> None:
 
 
 def main() -> None:
-    """Measure, and write page and figure."""
+    """Measure, and write the page and the figure."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--suite", type=Path, default=default_suite())
-    parser.add_argument("--repeats", type=int, default=3, help="the median of this many is shown")
-    parser.add_argument("--count", type=int, default=10_000, help="answers that are graded at once")
+    parser.add_argument("--repeats", type=int, default=3, help="number of repeats, of which the median is shown")
+    parser.add_argument("--count", type=int, default=10_000, help="number of answers that one command grades")
     parser.add_argument("--folder", type=Path, default=Path(__file__).parents[1] / "docs")
     arguments = parser.parse_args()
     ways = measured(arguments.suite, arguments.repeats)

@@ -1,8 +1,8 @@
-"""Measure the cost of a large repository: one task on a package of thousands of files, against its bounds.
+"""Measure the cost of a large repository, a package of thousands of files, for one task, and compare it with bounds.
 
-Processor time of the commands that a user runs, on a suite of that one paper; a warm worker's time for a run of the
-check, beside the same check over the few modules that it needs; memory of this process over a hundred submissions; and
-the search for leaks.
+Measured are the processor time of commands on a suite of that one paper, the time of the check in a warm worker
+(compared with the same check on only the modules that it needs), the memory of this process over a hundred submissions,
+and the processor time of the search for leaks.
 
     lmrbench setup fetch --suite real typical_sampling && lmrbench setup env build --suite real typical_sampling
     python benchmarks/real.py [--suite DIR] [--task ID]
@@ -39,7 +39,7 @@ ROUNDS, SUBMISSIONS = 5, 100
 
 
 def command_seconds(*arguments: str) -> float:
-    """Processor seconds of a command, the median of some rounds; the first of all warms up and does not count."""
+    """Return the median of a command's processor seconds over `ROUNDS` rounds, after a first run to warm up."""
     seconds = []
     for _ in range(ROUNDS + 1):
         with tempfile.TemporaryDirectory() as scratch:
@@ -52,7 +52,7 @@ def command_seconds(*arguments: str) -> float:
 
 
 def run_seconds(task: Task, files: Mapping[str, bytes], pool: LocalPool) -> float:
-    """Seconds of a run of the check in a warm worker, the median of some rounds."""
+    """Return the median of the seconds that the check takes in a warm worker, over `ROUNDS` rounds."""
     cases = drawn_cases([(task, 0)], pool)[task.id, 0]
     job = replace(reference_job(task, 0, cases), files=files)
     seconds = []
@@ -65,7 +65,7 @@ def run_seconds(task: Task, files: Mapping[str, bytes], pool: LocalPool) -> floa
 
 
 def grown_megabytes(task: Task, pool: LocalPool) -> float:
-    """How much this process grows from the tenth submission to the last."""
+    """Return by how many megabytes this process grows from the tenth submission to the last."""
     golden = {file: task.files.repository[file].decode() for file in task.goal_files}
     submissions = [Submission(system="many", task=task.id, sample=number, code=golden) for number in range(SUBMISSIONS)]
     sizes = []
@@ -82,14 +82,14 @@ def _resident_megabytes() -> float:
 
 
 def processor_seconds(call: Callable[[], object]) -> float:
-    """Processor seconds of a call in this process."""
+    """Return the processor seconds of a call in this process."""
     began = time.process_time()
     call()
     return time.process_time() - began
 
 
 def main() -> None:
-    """Measure and print; exits with 1 where a bound is missed."""
+    """Measure, print the results, and exit with 1 if a bound is exceeded."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--task", default="typical_sampling/warp")
     parser.add_argument("--suite", type=Path, default=default_suite() / "real")
@@ -113,7 +113,7 @@ def main() -> None:
         )
     measured = (
         *commands,
-        ("a run, seconds beyond that over the modules it needs", large_run - small_run, 0.2),
+        ("a run, seconds more than with only the modules it needs", large_run - small_run, 0.2),
         (f"memory from the 10th of {SUBMISSIONS} submissions on, MB", grown, 10.0),
         ("search for leaks, seconds", processor_seconds(lambda: worst_leak(task)), 60.0),
     )

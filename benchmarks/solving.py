@@ -1,8 +1,8 @@
 """Measure the overhead of `lmrbench run` over plain requests and grading, with the same local server and grader.
 
-(a) bare: threads that post to the server, transplant and grade; (b) `lmrbench run` in the prompt setting. Time counts
-from the moment the server has been asked for as many answers as it takes to have all warm, until the way has ended. The
-ways take turns, and each counts with its median.
+(a) bare: threads that post to the server, transplant and grade; (b) `lmrbench run` in the prompt setting. The time is
+measured from the request at which all is warm (the first `2 * connections` requests are skipped) until the end. The two
+alternate, and their medians are compared.
 
     PYTHONPATH=. python benchmarks/solving.py [--samples N] [--connections N] [--seconds S] [--rounds N]
 """
@@ -40,11 +40,11 @@ MOST_SHARE, MOST_SECONDS = 0.15, 0.05
 
 
 def main() -> None:
-    """Run both ways and print what one answer takes."""
+    """Run both, and print the time per answer."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=24, help="answers to each task")
     parser.add_argument("--connections", type=int, default=8)
-    parser.add_argument("--seconds", type=float, default=0.2, help="how long the server takes for an answer")
+    parser.add_argument("--seconds", type=float, default=0.2, help="seconds that the server takes for an answer")
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
     tasks = select(load_suite(default_suite()), PAPERS)
@@ -73,11 +73,11 @@ def main() -> None:
     console.print(table)
     bare, solve = map(median, taken.values())
     allowed = max(MOST_SHARE * bare, MOST_SECONDS)
-    console.print(f"overhead {1000 * (solve - bare):.0f} ms an answer; the bound is {1000 * allowed:.0f} ms")
+    console.print(f"overhead {1000 * (solve - bare):.0f} ms per answer; the bound is {1000 * allowed:.0f} ms")
 
 
 def _bare(base: str, tasks, count: int, connections: int) -> None:
-    # In a process of its own, as `lmrbench run` is: the server keeps this one busy.
+    # Run in a separate process, as `lmrbench run` does, because the server keeps this process busy.
     loop = get_context("spawn").Process(target=_bare_loop, args=(base, [task.id for task in tasks], count, connections))
     loop.start()
     loop.join()

@@ -1,9 +1,9 @@
 """Measure the speed and the memory of `lmrbench grade` on ten thousand submissions.
 
-The golden, the mask, all rewrites, wrong versions and mutants of the suite, as those of a hundred systems, until there
-are enough; once all are used, they are handed in again by further systems, as equal answers of real systems are. Each
-is graded until its first case that fails. While the command runs, the memory of its own process is read after each
-hundred grades (MB, resident), and the time.
+The submissions are the goldens, masks, rewrites, wrong versions and mutants of the suite, spread over a hundred
+systems. Once all are used, other systems submit them again, as real systems may give equal answers. Each submission is
+graded until its first failed case. After each hundred grades, the time and the resident memory of the command's own
+process are recorded.
 
     python benchmarks/throughput.py [--suite DIR] [--count N] [--sandbox NAME]
 """
@@ -37,7 +37,7 @@ MOST_GROWTH = 0.10
 
 
 def codes_of(task: Task) -> Iterator[dict[str, str]]:
-    """The distinct answers to a task, those of the built-in systems first, as the code of each goal file."""
+    """Yield the distinct answers to a task, as the code of each goal file; those of built-in systems come first."""
     for system in ("golden", "mask", "rewrites", "wrong"):
         for item in submissions_of(system, [task]):
             yield dict(item.code) if isinstance(item.code, dict) else dict.fromkeys(task.goal_files, item.code)
@@ -47,7 +47,7 @@ def codes_of(task: Task) -> Iterator[dict[str, str]]:
 
 
 def submissions(tasks: tuple[Task, ...], count: int) -> Iterator[Submission]:
-    """So many answers, spread over tasks and systems; once all codes are used they come again."""
+    """Yield `count` answers, spread over tasks and systems. The code is repeated once all of it is used."""
     codes = {task.id: list(codes_of(task)) for task in tasks}
     every_turn = ((turn, task) for turn in itertools.count() for task in tasks)
     for number, (turn, task) in enumerate(itertools.islice(every_turn, count)):
@@ -56,13 +56,13 @@ def submissions(tasks: tuple[Task, ...], count: int) -> Iterator[Submission]:
 
 
 def resident_mb(process: int) -> float:
-    """What a process holds of this machine's memory."""
+    """Return the resident memory of a process in MiB."""
     fields = Path(f"/proc/{process}/statm").read_text().split()
     return int(fields[1]) * 4096 / 2**20
 
 
 def watched(command: list[str], grades: Path) -> list[tuple[float, int, float]]:
-    """Run a command; seconds, grades and megabytes after each window of lines in the file of grades."""
+    """Run a command; return seconds, grades and megabytes after each `WINDOW` lines in the file of grades."""
     began, seen, rest = time.perf_counter(), 0, 0
     found: list[tuple[float, int, float]] = []
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
@@ -83,7 +83,7 @@ def watched(command: list[str], grades: Path) -> list[tuple[float, int, float]]:
 
 
 def grown(suite: Path, sandbox: str, count: int) -> tuple[list[tuple[float, int, float]], int]:
-    """Grade so many answers by the command; what `watched` finds, and how many of the answers are distinct."""
+    """Grade `count` answers with the command; return the result of `watched` and the number of distinct answers."""
     with tempfile.TemporaryDirectory() as scratch:
         answers, run = Path(scratch, "answers.jsonl"), Path(scratch, "run")
         distinct: set[tuple[str, str]] = set()
@@ -95,28 +95,28 @@ def grown(suite: Path, sandbox: str, count: int) -> tuple[list[tuple[float, int,
         command += ["--suite", str(suite), "--sandbox", sandbox, "--out", str(run)]
         points = watched(command, run / "grades.jsonl")
     if not points:
-        raise SystemExit(f"too few answers: {WINDOW} are needed to see anything")
+        raise SystemExit(f"too few answers: at least {WINDOW} are needed")
     return points, len(distinct)
 
 
 def rates_of(points: list[tuple[float, int, float]]) -> list[float]:
-    """Grades a second in each window."""
+    """Return the grades per second in each window."""
     return [(now[1] - last[1]) / (now[0] - last[0]) for last, now in itertools.pairwise([(0.0, 0, 0.0), *points])]
 
 
 def standard_error(values: list[float]) -> float:
-    """Of the mean of values; NaN for a single one."""
+    """Return the standard error of the mean of some values; NaN for a single value."""
     return statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else math.nan
 
 
 def growth_of(points: list[tuple[float, int, float]]) -> float | None:
-    """By which share memory grows at most after the grade `STEADY_FROM`; None where there are too few grades."""
+    """Return the largest relative growth of memory after `STEADY_FROM` grades; None if there are fewer grades."""
     steady = [mb for _, seen, mb in points if seen >= STEADY_FROM]
     return max(steady) / steady[0] - 1 if steady else None
 
 
 def main() -> None:
-    """Measure and print."""
+    """Measure, and print the results."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--suite", type=Path, default=default_suite())
     parser.add_argument("--count", type=int, default=10_000)
@@ -124,16 +124,16 @@ def main() -> None:
     arguments = parser.parse_args()
     points, distinct = grown(arguments.suite, arguments.sandbox, arguments.count)
     console = Console()
-    table = Table("Grades", "seconds", "grades a second", "MB")
+    table = Table("Grades", "seconds", "grades per second", "MB")
     rates = rates_of(points)
     for (seconds, seen, mb), rate in zip(points, rates, strict=True):
         table.add_row(str(seen), f"{seconds:.0f}", f"{rate:.1f}", f"{mb:.0f}")
     console.print(table)
     console.print(f"{arguments.count} answers, {distinct} of them distinct")
     mean = points[-1][1] / points[-1][0]
-    console.print(f"{mean:.2f} grades a second, standard error {standard_error(rates):.2f} over windows")
+    console.print(f"{mean:.2f} grades per second, standard error {standard_error(rates):.2f} over windows")
     if (growth := growth_of(points)) is not None:
-        console.print(f"memory from the {STEADY_FROM}th on: {growth:+.1%} at most; the bound is {MOST_GROWTH:.0%}")
+        console.print(f"memory after {STEADY_FROM} grades: {growth:+.1%} at most; the bound is {MOST_GROWTH:.0%}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Write docs/validity.md: what the certificates of all tasks say in sum, and how intervals behave in simulations.
+"""Write docs/validity.md: a summary of the certificates of all tasks, and the coverage of intervals in simulations.
 
 python benchmarks/validity.py [--systems N] [--file FILE]
 """
@@ -21,19 +21,19 @@ RATES, SPREADS = (0.5, 0.7, 0.9), (0.0, 1.0, 2.0)
 
 TEXT = """# Validity
 
-This page has the evidence for a number that lmrbench reports, and the command that makes each figure.
+This page gives the evidence for the numbers that lmrbench reports, and the command that computes each figure.
 
 ## What the checks reject and accept
 
-An audit writes a certificate for each task. The table sums up the certificates that hold, and was written by
+An audit writes a certificate for each task. The table sums up the valid certificates, and was written by
 `python benchmarks/validity.py`.
 
 {audits}
 
-- *Reference*: runs of the reference under up to 100 new seeds per task, the first ten also on two threads, and how many
-  of them failed.
+- *Reference*: the number of runs of the reference with up to 100 new seeds per task, the first ten also on two threads,
+  and the number of runs that failed.
 - *Rewrites*: other correct implementations, written to differ from the reference. One of them, *plain*, is the shortest
-  code that follows the first section of the instruction. All must be correct; what edge cases *plain* fails is listed.
+  code that follows the first section of the instruction. All must be correct; edge cases that *plain* fails are listed.
 - *Wrong versions*: plausible misreadings of the paper or the instruction. None may be robust.
 - *Mutants*: the reference with one expression, statement or behaviour changed, without those that no input
   distinguishes from it. In brackets: rejected by ordinary cases alone.
@@ -46,7 +46,7 @@ paper means; instructions and cases are public so that readers can judge.
 ## Machines
 
 A verdict must not depend on how busy a machine is. Limits count processor time, and a sleeping candidate is stopped by
-the clock. What times out is run again before it counts. `taskset -c 0 python benchmarks/load.py --busy 7` grades
+the clock. A case that times out is run again before it counts. `taskset -c 0 python benchmarks/load.py --busy 7` grades
 references, rewrites, masks and 200 wrong versions on one idle core, and again while seven processes, each in a session
 of its own, keep this core busy. It compares each verdict and its first failed case:
 
@@ -55,20 +55,20 @@ of its own, keep this core busy. It compares each verdict and its first failed c
 | core | 394 to 397 | 3 | 5.8 to 6.1 | 0 |
 | real, without wrong versions | 254 | 1 | 4.0 | 0 |
 
-[Security model](security.md) says what each sandbox isolates. The tests run the attacks against each, and list the
-exceptions.
+[Security model](security.md) says what each sandbox isolates. The tests run the attacks against each sandbox, and list
+the exceptions.
 
 ## Intervals
 
 To test the intervals of rates, systems are simulated that solve the 28 tasks of the 23 papers of `core`. Each paper has
 its own probability of success, whose log-odds are normal with the standard deviation in the column *between papers*.
-The other columns show, over {systems:,} systems, the share of intervals that hold the true rate over papers, and their
-median width:
+The other columns show, over {systems:,} systems, the share of intervals that contain the true rate over papers, and
+their median width:
 
 {intervals}
 
-Where all tasks have the same outcome, the interval over papers is not defined, and the one over tasks (Wilson's)
-takes its place, here as in reports. The median widths show what 28 tasks can tell: two systems must differ by tens of
+If all tasks have the same outcome, the interval over papers is not defined, and Wilson's interval over tasks is used
+instead, here and in reports. The median widths show the limits of 28 tasks: two systems must differ by tens of
 points. `lmrbench report --full` has the smallest difference that a test detects.
 
 ## Horizon
@@ -129,7 +129,7 @@ def intervals(systems: int) -> Iterator[list[str]]:
 
 
 def _offset(rate: float, spread: float, generator: np.random.Generator) -> float:
-    """Return the mean of the log-odds for which the mean rate over papers is this one."""
+    """Return the mean of the log-odds for which the mean rate over papers is `rate`."""
     effects = spread * generator.normal(size=200_000)
     low, high = -20.0, 20.0
     for _ in range(60):

@@ -1,4 +1,4 @@
-"""The part of the documentation that is made from the command line: the options of all commands."""
+"""The mkdocs hook that adds the options of all commands to the documentation."""
 
 from __future__ import annotations
 

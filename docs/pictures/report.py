@@ -1,4 +1,4 @@
-"""Draws docs/pictures/report.svg, what `lmrbench report` prints: `python docs/pictures/report.py RUN`."""
+"""Draw docs/pictures/report.svg, the output of `lmrbench report`: `python docs/pictures/report.py RUN`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def main() -> None:
     for line in conclusions(made):
         out.print(line)
     picture = out.export_svg(title="lmrbench", theme=DEFAULT_TERMINAL_THEME, font_aspect_ratio=0.61)
-    # The picture needs no font of another host.
+    # Remove the web fonts, so that the picture loads nothing from another host.
     Path(__file__).with_suffix(".svg").write_text(re.sub(r"@font-face \{.*?\}\n", "", picture, flags=re.DOTALL))
 
 

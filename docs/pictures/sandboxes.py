@@ -1,4 +1,4 @@
-"""Draws docs/pictures/sandboxes.svg: `python docs/pictures/sandboxes.py`. A test holds the picture to this script."""
+"""Draw docs/pictures/sandboxes.svg: `python docs/pictures/sandboxes.py`. A test compares the file with this script."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ INK, SOFT, GOLD, CANDIDATE, OUTSIDE = "#1b1f24", "#57606a", "#fff4d6", "#e6f0ff"
 
 
 def box(x: int, y: int, width: int, height: int, fill: str, title: str, lines: list[str]) -> str:
-    """A rounded box with a bold title and lines of text."""
+    """Return a rounded box with a bold title and lines of text."""
     parts = [
         f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="8" fill="{fill}" stroke="{SOFT}"/>',
         f'<text x="{x + 14}" y="{y + 26}" font-weight="bold">{escape(title)}</text>',
@@ -22,14 +22,14 @@ def box(x: int, y: int, width: int, height: int, fill: str, title: str, lines: l
 
 
 def arrow(points: list[tuple[int, int]], label: str, x: int, y: int) -> str:
-    """A line with a head through these points, and its label."""
+    """Return an arrow through these points, with a label."""
     path = " ".join(f"{'M' if number == 0 else 'L'}{px},{py}" for number, (px, py) in enumerate(points))
     line = f'<path d="{path}" fill="none" stroke="{INK}" stroke-width="1.5" marker-end="url(#head)"/>'
     return f'{line}\n<text x="{x}" y="{y}" font-size="13">{escape(label)}</text>'
 
 
 def picture() -> str:
-    """The whole picture as SVG."""
+    """Return the picture as SVG."""
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" '
         f'font-size="14" fill="{INK}" role="img" '
@@ -72,7 +72,7 @@ def picture() -> str:
             130,
             CANDIDATE,
             "sandbox of the candidate",
-            ["repository + answer", "nothing to find,", "nobody to call"],
+            ["repository + answer", "no expected values,", "no network"],
         ),
         box(
             620,
