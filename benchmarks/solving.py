@@ -28,8 +28,8 @@ from rich.table import Table
 from tests.solving.server import Reply, serving
 
 from lmrbench.grading.grader import Grader
+from lmrbench.models.settings import MOST_CHARACTERS
 from lmrbench.solving.prompts import prompt_message
-from lmrbench.solving.task import MOST_CHARACTERS
 from lmrbench.tasks.loading import default_suite, load_suite
 from lmrbench.tasks.selection import select
 from lmrbench.tasks.submission import Submission
@@ -87,7 +87,7 @@ def _bare(base: str, tasks, count: int, connections: int) -> None:
 def _bare_loop(base: str, names: list[str], count: int, connections: int) -> None:
     tasks = select(load_suite(default_suite()), names)
     by_id = {task.id: task for task in tasks}
-    prompts = {task.id: prompt_message(task, "full", "digest", MOST_CHARACTERS).text for task in tasks}
+    prompts = {task.id: prompt_message(task, "full", "summary", MOST_CHARACTERS).text for task in tasks}
 
     def answer(job) -> None:
         task, sample = job
