@@ -255,52 +255,52 @@ def page(
 
 PAGE = """# Performance
 
-What grading takes, beside other ways to grade the same, and what limits it. This page and its figure are written by
-`python benchmarks/performance.py`, in one run. Other machines have other seconds; ratios are what carries over.
+This page compares the time of grading with that of other ways to run the same checks, and names the limiting
+factors. The page and its figure were written by one run of `python benchmarks/performance.py`. Times differ on
+other machines; only ratios can be compared.
 
 The machine: {machine}.
 
 ## One system's answers to the whole suite
 
 {tasks} tasks, answered by their references; the median of {repeats} repeats, after one that does not count: images are
-built by then, and what references return is known. Seconds of (c) go from nothing to the last grade, with the start
-of workers and the comparison of results; (a), (b) and (d) only run the checks. (a) and (b) go from task to task, as
-harnesses do that give each task a container or a process. A process ends by itself, and takes torch apart first, where
-a container is killed: so (b) can be slower than (a). Each Ray node has one worker, whatever the cores. The last column
-is what a way takes beyond the checks: its seconds without (d), shared among as many checks as run at once.
+built by then, and the outputs of the references are cached. The times of (c) include the start of workers and the
+comparison of results; (a), (b) and (d) only run the checks. (a) and (b) run one task after the other, like harnesses
+that start a container or a process for each task. A process has to shut down torch before it ends, but a container is
+killed, so (b) can be slower than (a). Each Ray node has one worker, whatever the number of cores. The last column is
+the overhead: the seconds minus those of (d), which are first divided by the number of checks that run at once.
 
-| way | seconds | least to most | a task | until the first outcome | times bubblewrap | beyond the checks |
+| way | seconds | range | seconds per task | seconds to first outcome | relative to bubblewrap | overhead |
 |---|--:|--:|--:|--:|--:|--:|
 {rows}
 
 ![Seconds of each way](pictures/performance.svg)
 
-Under bubblewrap it is {over_containers:.1f} times faster than a container a task, and {over_processes:.1f} times faster
-than a process a task, of which the latter isolates nothing. Most of what is left are the checks themselves: {at_once}
-workers that did nothing else would take {alone:.1f} s, so that no harness that runs them could be more than
-{most_containers:.1f} and {most_processes:.1f} times faster than these two here.
-Beyond the checks, a container a task takes
-{beyond_containers:.0f} times as long as bubblewrap, and a process a task {beyond_processes:.0f} times.
+Grading under bubblewrap is {over_containers:.1f} times as fast as one container per task, and {over_processes:.1f}
+times as fast as one process per task, which isolates nothing. Most of the remaining time is spent in the checks
+themselves: {at_once} workers that only ran checks would take {alone:.1f} s, so no harness could be more than
+{most_containers:.1f} and {most_processes:.1f} times as fast as these two ways. The overhead of one container per task
+is {beyond_containers:.0f} times that of bubblewrap, and that of one process per task {beyond_processes:.0f} times.
 
 ## What limits it
 
-- **The checks.** In one worker all checks take {warm:.1f} s, and {floor:.1f} s in a process without any isolation: the
-  isolation costs {beside:.3f} s a task. Checks are {checks:.0%} of all that a worker does for one system, its start
-  included.
-- **The start of a template**, {start:.1f} s, where an interpreter, the same imports and a first optimizer take
-  {imports:.1f} s. A command starts one for each of the {sets} sets of packages that its tasks import, and forks the
-  workers of all systems from it, so that a further system costs milliseconds. The start is {share:.0%} of a system's
-  whole suite in one worker that sees all packages. Each node of Ray has templates of its own. Under
+- **The checks.** All checks take {warm:.1f} s in one worker, and {floor:.1f} s in a process without any isolation, so
+  isolation costs {beside:.3f} s per task. Checks take {checks:.0%} of a worker's time for one system, including its
+  start.
+- **The start of a template**, {start:.1f} s. An interpreter with the same imports and a first optimizer takes
+  {imports:.1f} s. A command starts one template for each of the {sets} sets of packages that its tasks import, and
+  forks the workers of all systems from it, so a further system costs milliseconds. The start is {share:.0%} of the
+  time for a system's whole suite in one worker that sees all packages. Each Ray node has its own templates. Under
   Docker, each worker imports its packages itself.
-- **Memory**: a job's process takes {peak:.0f} MB at most, what it shares with its worker included.
+- **Memory**: the process of a job uses {peak:.0f} MB at most, including the memory that it shares with its worker.
 
 ## Many answers
 
 {count:,} answers, {distinct:,} of them distinct, of 100 systems (references, masks, rewrites, wrong versions and
-mutants), graded by one command under bubblewrap, each until its first case that fails: {rate:.2f} grades a second, with
-a standard error of {error:.2f} over windows of 100.{grown}
+mutants), were graded by one command under bubblewrap, each up to its first failed case: {rate:.2f} grades a second,
+with a standard error of {error:.2f} over windows of 100.{grown}
 
-| grades | seconds | grades a second until then | MB of the command |
+| grades | seconds | grades per second so far | memory of the command (MB) |
 |--:|--:|--:|--:|
 {grades}
 """

@@ -21,59 +21,61 @@ RATES, SPREADS = (0.5, 0.7, 0.9), (0.0, 1.0, 2.0)
 
 TEXT = """# Validity
 
-This page has the evidence for a number that lmrbench reports, and the command that makes each figure.
+This page presents the evidence that lmrbench's numbers are valid, with the command that produces each result.
 
 ## What the checks reject and accept
 
-An audit writes a certificate for each task. The table sums up the certificates that hold, and was written by
+An audit writes a certificate for each task. The table summarizes the valid certificates, and was written by
 `python benchmarks/validity.py`.
 
 {audits}
 
-- *Reference*: runs of the reference under up to 100 new seeds per task, the first ten also on two threads, and how many
-  of them failed.
+- *Reference*: runs of the reference under up to 100 new seeds per task, the first ten also on two threads, and the
+  number of failed runs.
 - *Rewrites*: other correct implementations, written to differ from the reference. One of them, *plain*, is the shortest
-  code that follows the first section of the instruction. All must be correct; what edge cases *plain* fails is listed.
+  code that follows the first section of the instruction. All must be correct; the audit lists the edge cases that
+  *plain* fails.
 - *Wrong versions*: plausible misreadings of the paper or the instruction. None may be robust.
-- *Mutants*: the reference with one expression, statement or behaviour changed, without those that no input
-  distinguishes from it. In brackets: rejected by ordinary cases alone.
+- *Mutants*: the reference with one changed expression, statement or behaviour. Mutants that no input
+  distinguishes from the reference are left out. The share in brackets is rejected by ordinary cases alone.
 - *Cheats*: answers that exit early, return constants, compare equal to everything, and the like.
 
 `lmrbench task audit --suite SUITE` repeats an audit. [Write a task](writing-a-task.md#the-audit) explains it, and
-[the suite](suite.md) has the numbers of each task. What certificates cannot show is whether a check asks for what the
-paper means; instructions and cases are public so that readers can judge.
+[the suite](suite.md) has the numbers of each task. Certificates cannot show whether a check agrees with the intention
+of the paper; instructions and cases are public so that readers can judge.
 
 ## Machines
 
-A verdict must not depend on how busy a machine is. Limits count processor time, and a sleeping candidate is stopped by
-the clock. What times out is run again before it counts. `taskset -c 0 python benchmarks/load.py --busy 7` grades
-references, rewrites, masks and 200 wrong versions on one idle core, and again while seven processes, each in a session
-of its own, keep this core busy. It compares each verdict and its first failed case:
+A verdict must not depend on the load of the machine. Limits count processor time; a sleeping candidate is stopped by a
+wall-clock limit. Cases that time out run a second time, and the second result counts.
+`taskset -c 0 python benchmarks/load.py --busy 7` grades references, rewrites, masks and 200 wrong versions on one idle
+core, and again while seven processes, each in its own session, keep this core busy. It compares the verdicts and the
+first failed cases of both runs:
 
 | suite | answers | repeats | slower by a factor of | verdicts that differ |
 |---|--:|--:|--:|--:|
 | core | 394 to 397 | 3 | 5.8 to 6.1 | 0 |
 | real, without wrong versions | 254 | 1 | 4.0 | 0 |
 
-[Security model](security.md) says what each sandbox isolates. The tests run the attacks against each, and list the
-exceptions.
+[Security model](security.md) describes the isolation of each sandbox. The tests run the attacks against each
+sandbox, and list the exceptions.
 
 ## Intervals
 
-To test the intervals of rates, systems are simulated that solve the 28 tasks of the 23 papers of `core`. Each paper has
-its own probability of success, whose log-odds are normal with the standard deviation in the column *between papers*.
-The other columns show, over {systems:,} systems, the share of intervals that hold the true rate over papers, and their
-median width:
+To test the intervals of rates, the benchmark simulates systems that answer the 28 tasks of the 23 papers of `core`.
+Each paper has its own probability of success, whose log-odds are normal with the standard deviation in the column
+*between papers*. The other columns show, over {systems:,} systems, the share of intervals that contain the true rate
+over papers, and their median width:
 
 {intervals}
 
-Where all tasks have the same outcome, the interval over papers is not defined, and the one over tasks (Wilson's)
-takes its place, here as in reports. The median widths show what 28 tasks can tell: two systems must differ by tens of
-points. `lmrbench report --full` has the smallest difference that a test detects.
+If all tasks have the same outcome, the interval over papers is undefined, and the interval over tasks (Wilson's)
+replaces it, as in reports. The median widths show the precision that 28 tasks allow: two systems must differ by tens
+of points. `lmrbench report --full` shows the smallest difference that a test detects.
 
 ## Horizon
 
-[Reproduction horizon](horizon.md) has the bias, the coverage and the width of the interval in simulations
+[Reproduction horizon](horizon.md) lists bias, coverage and width of the interval in simulations
 (`python benchmarks/horizon.py`). Every published [forensic task](forensic-tasks.md#draws) can be solved from its
 logs: a search that knows all possible changes finds the right ones within 1,000 runs, and at no stage does another set
 of at most as many changes give the same logs (`lmrbench task audit --tier forensic`).
