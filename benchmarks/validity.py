@@ -78,7 +78,7 @@ of points. `lmrbench report --full` shows the smallest difference that a test de
 [Reproduction horizon](horizon.md) lists bias, coverage and width of the interval in simulations
 (`python benchmarks/horizon.py`). Every published [forensic task](forensic-tasks.md#draws) can be solved from its
 logs: a search that knows all possible changes finds the right ones within 1,000 runs, and at no stage does another set
-of at most as many changes give the same logs (`lmrbench task audit --tier forensic`).
+with the same number of changes, or fewer, give the same logs (`lmrbench task audit --tier forensic`).
 
 ## Limits
 
