@@ -129,28 +129,28 @@ def page(found: dict[tuple[float, str, int], list[Width]], systems: int) -> str:
 
 TEXT = """# The reproduction horizon
 
-In a [forensic task](forensic-tasks.md), an agent looks for undocumented changes of a program in its logs. The horizon
-of a system, K50, is the number of changes per task at which it solves half of the tasks. A better system has a larger
-horizon.
+In a [forensic task](forensic-tasks.md), an agent uses a program's logs to find undocumented changes in the program.
+The horizon of a system, K50, is the number of changes per task at which it solves half of the tasks. A better system
+has a larger horizon.
 
 The model is logistic in the logarithm of the number of changes, with a slope and an effect of each paper. Its prior is
 flat in the logarithm of K50 between 0.25 and 32. The estimate is the posterior median, and the interval is the central
 95% of the posterior. `lmrbench report` shows the horizon of every run with forensic tasks, draws its curve, and
 estimates the ratio of the horizons of two systems, with the same effects of papers for both.
 
-`lmrbench horizon --model MODEL` measures the horizon of an agent. It draws new tasks in batches and chooses the paper
-and the number of changes of each one, so that its outcome says most about K50. It stops after `--tasks` tasks, or when
-the interval is as narrow as `--width` asks for.
+`lmrbench horizon --model MODEL` measures the horizon of an agent. It draws new tasks in batches. For each task, it
+chooses the paper and the number of changes whose outcome is most informative about K50. It stops after `--tasks`
+tasks, or when the interval is at most as wide as `--width`.
 
 ## Accuracy
 
 This page was written by `python benchmarks/horizon.py`. {systems} systems were simulated for each true horizon, with 20
 papers, slopes of {slopes}, and effects of papers with a standard deviation of {spreads} (natural logarithm). The fixed
 design, *ladder*, cycles through all numbers of changes of published tasks. The adaptive design chooses four tasks at a
-time, each with the number of changes whose outcome says most about the horizon.
+time, each with the number of changes whose outcome is most informative about the horizon.
 
 Bias is the geometric mean of the estimates over the true horizon, less one. Coverage is the share of intervals that
-hold the true horizon. Width is the geometric mean of the upper end over the lower end.
+contain the true horizon. Width is the geometric mean of the upper end over the lower end.
 
 | K50 | tasks | ladder: bias | coverage | width | adaptive: bias | coverage | width |
 |--:|--:|--:|--:|--:|--:|--:|--:|
@@ -161,7 +161,7 @@ and 48 tasks; single cells vary more. After 24 tasks, the adaptive design's inte
 ladder's of {fixed_half:.1f}; after 48 tasks the ladder's has {whole:.1f}. After 12 tasks, the adaptive design's has
 {quarter:.1f}.
 
-Tasks have 1 to 12 changes, so horizons below and above are extrapolated and biased.
+Tasks have 1 to 12 changes, so horizons below 1 or above 12 are extrapolated and biased.
 """
 
 if __name__ == "__main__":
