@@ -126,7 +126,8 @@ def propose(target: Target, files: Mapping[str, bytes], calls: Sequence[Call], c
         specs = _distinct(calls, decisions)
     if obstacle and not experiment:
         raise TaskError(
-            f"{target}: no check can be proposed: {obstacle}, and {command!r} runs no script of the repository"
+            f"{target}: no check can be proposed: {obstacle}, and {command!r} runs no script of the repository; put a "
+            "script that calls the target into the repository (with --source, into overlay/ of the paper's folder)"
         )
     if any(call.drawn for call in calls):
         decisions.append("the target draws random numbers: say in the instruction which draws, in which order")
