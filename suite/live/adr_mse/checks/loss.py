@@ -41,6 +41,11 @@ def cases(seed):
                 wanted.append(torch.full((size,), uniform(-1.0, 1.0)))
             elif labels == "integers":
                 wanted.append(torch.randint(-2, 3, (size,), generator=generator))
+            elif labels == "close":
+                base = uniform(0.5, 1.0) * (1000.0 if len(wanted) % 2 else 1.0)
+                wanted.append((base * (1 + 2e-6 * torch.randperm(size, generator=generator))).float())
+            elif labels == "large integers":
+                wanted.append(integer(200_000, 900_000) + torch.randint(3, (size,), generator=generator))
             elif labels == "binary":
                 wanted.append((torch.rand(size, generator=generator) < 0.4).float())
             else:
@@ -68,7 +73,7 @@ def cases(seed):
     yield loss("a long list", [integer(15, 20), integer(8, 12)])
     for name in ("Sigmoid", "Tanh", "centred"):
         yield loss(f"activation {name}", activation=name, scale=2.0)
-    for size in (1, 2, integer(3, 5), 100, -1, -integer(2, 9)):
+    for size in (1, 2, integer(3, 5), 100, -1, -integer(2, 5)):
         name = {1: "1", 2: "2", 100: "100", -1: "-1"}.get(size, "some" if size > 0 else "negative")
         settings = {"alpha": uniform(0.4, 4.0), "mini_batch_size": size}
         yield loss(f"mini-batches of {name}", [3, 2, integer(3, 5)], settings=settings, labels="ties")
@@ -80,6 +85,9 @@ def cases(seed):
     yield loss("evaluating", evaluating=True, settings={"alpha": uniform(0.4, 4.0), "mini_batch_size": 3})
     yield loss("settings that change", labels="ties", steps=["alpha", "mini_batch_size", "activation_fn"])
     yield loss("settings that change back", steps=["activation_fn", "alpha", "mini_batch_size"], activation="Tanh")
+    yield loss("labels that nearly agree", [integer(3, 6), integer(3, 6)], "close")
+    yield loss("large labels", [integer(3, 6), integer(3, 6)], "large integers")
+    yield loss("activation of a vector", activation="softmax", scale=2.0)
     yield {"name": "experiment", "seed": seed % 1000}
 
     yield loss("scores in the hundreds", scale=300.0, edge=True)
@@ -98,6 +106,10 @@ def cases(seed):
     for wrong in ("a tensor", "one input", "three inputs", "a label too many", "a label too few", "exchanged"):
         sizes = [3, 3] if wrong == "a tensor" else [2, 3, 4]
         yield loss(wrong, sizes, edge=True, wrong=wrong)
+    yield loss("no labels of one query", [2, 3, 4], edge=True, wrong="no labels of one query")
+    yield loss("hooks", edge=True, hooked=True, activation="Tanh")
+    for dtype in ("float16", "float64"):
+        yield loss(f"the precision of the activation, {dtype}", dtype=dtype, edge=True, activation="bits")
 
 
 class _Model(torch.nn.Module):
@@ -125,7 +137,18 @@ class _Centred(torch.nn.Module):
         return 1.3 * (scores - scores.mean())
 
 
+class _Bits(torch.nn.Module):
+    """Scores times a factor that tells their precision."""
+
+    def forward(self, scores):
+        return scores * (torch.finfo(scores.dtype).bits / 32)
+
+
 def _activation(name):
+    if name == "bits":
+        return _Bits()
+    if name == "softmax":
+        return torch.nn.Softmax(dim=-1)
     return None if name is None else _Centred() if name == "centred" else getattr(torch.nn, name)()
 
 
@@ -167,6 +190,9 @@ def _loss(case):
     if case.get("activation"):
         settings["activation_fn"] = _activation(case["activation"])
     loss = ADRMSELoss(model, **settings).train(not case.get("evaluating", False))
+    if case.get("hooked"):
+        model.register_forward_hook(lambda module, given, found: {**found, "scores": 1.5 * found["scores"]})
+        loss.activation_fn.register_forward_hook(lambda module, given, found: 0.7 * found)
     inputs, labels = [queries, documents], [item.clone() for item in case["labels"]]
     if case.get("wrong"):
         if case["wrong"] == "a tensor":
@@ -179,6 +205,8 @@ def _loss(case):
             labels[1] = torch.cat([labels[1], labels[0][:1]])
         elif case["wrong"] == "a label too few":
             labels[2] = labels[2][:-1]
+        elif case["wrong"] == "no labels of one query":
+            labels = labels[:-1]
         else:
             labels = labels[::-1]
         try:

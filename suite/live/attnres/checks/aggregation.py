@@ -23,7 +23,7 @@ def cases(seed):
     def case(name, kind=torch.float32, leading=None, count=None, norm=False, column=False, **more):
         width, count = integer(3, 9), count or integer(2, 6)
         leading = (integer(1, 3), integer(2, 4)) if leading is None else leading
-        spread = more.pop("spread", None)
+        spread, both_signs = more.pop("spread", None), more.pop("both_signs", False)
         values = [normal(*leading, width, kind=kind) * real(0.4, 2.5) for _ in range(count)]
         other = torch.float32 if kind == torch.bfloat16 else kind
         given = {
@@ -35,6 +35,11 @@ def cases(seed):
         if spread:
             # Sources that all lie along the query, with logits of about `spread`.
             values = [0.05 * value + given["query"].flatten().sign() for value in values]
+            if both_signs:
+                # The logits of one token are far above zero, those of the next far below.
+                signs = torch.ones(leading[-1], 1)
+                signs[::2] = -1
+                values = [signs * value for value in values]
             more["options"]["scale"] = spread / (given["query"].flatten().abs() * given["rms_weight"]).sum().item()
         return {
             "name": name,
@@ -89,6 +94,16 @@ def cases(seed):
         )
     given = case("no sources", edge=True)
     yield given | {"sources": []}
+    for norm in (False, True):
+        yield case(
+            f"logits far apart, {norm}",
+            norm=norm,
+            spread=real(200, 400),
+            both_signs=True,
+            options={**options},
+            key="far",
+            edge=True,
+        )
 
 
 def observe(case):

@@ -108,6 +108,27 @@ def cases(seed):
     given["old_log_prob"][:] = math.log(q)
     given["log_prob"] = uniform(3, 4, low=-40.0, high=-25.0).to(given["log_prob"].dtype)
     yield given
+    for kind, double in product(("tv", "kl"), (False, True)):
+        # Their probability is more than the limited ratio allows.
+        name = f"tokens that were impossible, {'double' if double else 'single'}"
+        given = case(name, kind, double, settings={"clip_ratio": number(0.005, 0.015)}, shape=(3, 5))
+        given["old_log_prob"] = uniform(3, 5, low=-60.0, high=-35.0).to(given["log_prob"].dtype)
+        given["log_prob"] = uniform(3, 5, low=0.02, high=0.4).log().to(given["log_prob"].dtype)
+        given["advantages"][:, 0] = given["advantages"][:, 0].abs() + 0.3
+        given["response_mask"][:, 0] = 1
+        yield given
+    for kind, side in product(("tv", "kl"), ("low", "high")):
+        # All tokens lie between the two thresholds, and the first columns move away from the old policy.
+        settings = {"clip_ratio": number(0.01, 0.03), f"clip_ratio_{side}": number(0.25, 0.3)}
+        given = case(f"between the thresholds, {side}", kind, side == "low", settings, shape=(3, 5))
+        sign = torch.where(uniform(3, 5) < 0.5, -1.0, 1.0)
+        sign[:, 0], sign[:, 1] = 1.0, -1.0
+        q = uniform(3, 5, low=0.35, high=0.6)
+        p = q + sign * uniform(3, 5, low=0.15, high=0.2)
+        given["old_log_prob"], given["log_prob"] = (item.log().to(given["log_prob"].dtype) for item in (q, p))
+        given["advantages"][:, :2] = sign[:, :2] * (given["advantages"][:, :2].abs() + 0.1)
+        given["response_mask"][:, :2] = 1
+        yield given
     yield {"name": "experiment", "seed": seed % 1000}
 
     for kind in ("tv", "kl"):
@@ -130,6 +151,8 @@ def cases(seed):
                 given["advantages"][:, column] = sign * (0.3 + given["advantages"][:, column].abs())
             given["response_mask"][:, :3] = 1
             yield given | {"plain": True}
+    for kind in ("tv", "kl"):
+        yield case("configuration of a special algorithm", kind, wrong="special", edge=True)
 
 
 def observe(case):
@@ -147,7 +170,8 @@ def observe(case):
     old, new, advantages, mask = tensors
     if case.get("wrong"):
         try:
-            loss_of(*tensors, config=AlgoConfig() if case["wrong"] == "algorithm" else None)
+            special = type("SpecialConfig", (AlgoConfig,), dict(case["settings"]))
+            loss_of(*tensors, config={"none": None, "algorithm": AlgoConfig(), "special": special()}[case["wrong"]])
         except AssertionError:
             return {"raises": "AssertionError"}
         return {"raises": "nothing"}

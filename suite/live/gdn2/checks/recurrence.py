@@ -79,6 +79,11 @@ def cases(seed):
     given = case("no decay", memory=True)
     yield given | {"given": given["given"] | {"g": torch.zeros_like(given["given"]["g"])}}
     yield case("by position", memory=True, positional=real(0.3, 2.0))
+    for memory in (False, True):
+        given = case(f"much decays, {memory}", memory=memory, steps=integer(6, 9))
+        usual = given["given"]["g"]
+        strong = torch.where(uniform(*usual.shape) < 0.5, uniform(*usual.shape, low=-60.0, high=-15.0).float(), usual)
+        yield given | {"given": given["given"] | {"g": strong}}
     yield {"name": "experiment", "seed": seed % 1000}
 
     for memory in (False, True):
@@ -90,6 +95,12 @@ def cases(seed):
             "w": uniform(*given["given"]["w"].shape, low=-1.5, high=2.5).float(),
         }
         yield given | {"given": given["given"] | far}
+    for kind in (torch.float64, torch.bfloat16):
+        key = "half" if kind == torch.bfloat16 else "near"
+        yield case(f"no steps, {kind}", kind, memory=True, steps=0, key=key, edge=True)
+    given = case("a memory that grows", memory=True, edge=True)
+    growing = uniform(*given["given"]["g"].shape, low=-0.3, high=0.4).float()
+    yield given | {"given": given["given"] | {"g": growing}}
 
 
 def observe(case):

@@ -67,17 +67,37 @@ def cases(seed):
     steps = ["second_moment_weight", "drop", "aggregation", "similarity_fct"]
     yield case("settings that change otherwise", [column("usual"), column("cone")], True, steps=steps)
     yield case("by the model", [normal(integer(3, 6), 5), normal(integer(3, 6), 5)], model=normal(4, 5).float())
+    for double in (False, True):
+        kind = "double" if double else "single"
+        repeated = [torch.cat([some, some[:2]]) for some in (column("cone"), column("usual"))]
+        yield case(f"repeated rows, {kind}", repeated, double)
+        settings = {"similarity_fct": "centred"}
+        yield case(f"centred, {kind}", [column("cone"), column("usual")], double, settings=settings)
     yield {"name": "experiment", "seed": seed % 1000}
 
     for double in (False, True):
         yield case(f"one row, {'double' if double else 'single'}", [column("cone", 1)], double, edge=True)
     columns = [column("cone", 1), column("cone", integer(3, 5))]
     yield case("a column of one row among others", columns, edge=True, settings={"similarity_fct": "dot_score"})
+    for double in (False, True):
+        columns, settings = [column("cone"), column("usual")], {"similarity_fct": "heavy"}
+        yield case(f"heavy, {'double' if double else 'single'}", columns, double, edge=True, settings=settings)
 
 
 def _custom(a, b):
     """A similarity that is not 1, and not the largest, for a vector with itself."""
     return torch.cos(2.0 * (a @ b.T)) + 0.3 * a.sum(dim=1)[:, None] * b.sum(dim=1)
+
+
+def _heavy(a, b):
+    """A similarity that is very large for a vector with itself, if all rows are compared with themselves."""
+    found = torch.sin(a @ b.T)
+    return found if a.shape != b.shape else torch.where(torch.eye(len(a), dtype=torch.bool), 3e8, found)
+
+
+def _centred(a, b):
+    """A similarity that depends on all rows that are given."""
+    return (a - a.mean(dim=0)) @ (b - b.mean(dim=0)).T
 
 
 def observe(case):
@@ -90,7 +110,7 @@ def observe(case):
     from sentence_transformers.sentence_transformer.losses import GlobalOrthogonalRegularizationLoss
 
     similarities = {name: getattr(util, name) for name in ("cos_sim", "dot_score", "euclidean_sim")}
-    similarities["custom"] = _custom
+    similarities |= {"custom": _custom, "heavy": _heavy, "centred": _centred}
     settings = case["settings"] | case["factors"]
     if "similarity_fct" in settings:
         settings["similarity_fct"] = similarities[settings["similarity_fct"]]

@@ -73,12 +73,19 @@ def cases(seed):
     yield given | {"given": mixed}
     yield case("by position", memory=True, momentum=True, positional=uniform(1, low=0.3, high=2.0).item())
     yield {"name": "experiment", "seed": seed % 1000}
+    yield case("more than 64 steps", memory=True, momentum=True, steps=integer(67, 72), rows=1, heads=1)
 
     yield case("no steps", steps=0, edge=True)
     yield case("no steps, initial states", memory=True, momentum=True, steps=0, edge=True)
     yield case("no steps, initial momentum", momentum=True, steps=0, edge=True)
     for memory in (False, True):
         yield case(f"half precision, {memory}", torch.bfloat16, memory, not memory, key="half", edge=True)
+    for memory, momentum in ((False, True), (True, False), (True, True)):
+        name = f"half precision, states in float32, {memory}, {momentum}"
+        given = case(name, memory=memory, momentum=momentum, key="half", edge=True)
+        item = {key: value if key.startswith("initial") else value.bfloat16() for key, value in given["given"].items()}
+        yield given | {"given": item}
+    yield case("no gradients", memory=True, momentum=True, frozen=True, edge=True)
 
 
 def observe(case):
@@ -88,7 +95,8 @@ def observe(case):
         return {"experiment": run(case["seed"])}
     from fla.ops.momentum_delta_rule.naive import recurrent_momentum_delta_rule_ref
 
-    given = {name: item.clone().requires_grad_() for name, item in case["given"].items()}
+    trained = "frozen" not in case
+    given = {name: item.clone().requires_grad_(trained) for name, item in case["given"].items()}
     if "positional" in case:
         order = ("q", "k", "v", "log_alpha", "log_mu", "p", "beta", "eta")
         states = (given["initial_S"], given["initial_M"], True)
@@ -104,7 +112,7 @@ def observe(case):
     result = {"near": seen}
     # Without steps and initial states, nothing depends on the inputs.
     loss = loss + 0 * sum(item.sum() for item in given.values())
-    gradients = torch.autograd.grad(loss, list(given.values()), materialize_grads=True)
+    gradients = torch.autograd.grad(loss, list(given.values()), materialize_grads=True) if trained else []
     # Half precision rounds the gradients, but not the outputs.
     result[case["key"]] = {**result.get(case["key"], {}), "gradients": list(gradients)}
     unchanged = all(torch.equal(item.detach(), case["given"][name]) for name, item in given.items())

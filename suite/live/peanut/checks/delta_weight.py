@@ -66,12 +66,16 @@ def cases(seed):
     yield case("two used by the layer", [1, 2], ["gelu", "tanh"], use=["forward"])
     yield case("merged and unmerged", [1, 2], ["silu", "tanh"], use=["merge", "unmerge"])
     yield {"name": "experiment", "seed": seed % 1000}
+    yield case("deep", [integer(4, 5)], ["tanh"])
+    yield case("frozen adapters", [1, 2], ["tanh", "silu"], frozen_adapters=True)
 
     yield case("an unknown adapter", [1], unknown=True, edge=True)
     for base, dtype in (("float32", "float64"), ("float64", "float32"), ("bfloat16", "float32")):
         given = case(f"a weight in {base} for {dtype}", [1], ["tanh"], dtype=dtype, base=base, edge=True)
         # The same numbers in every dtype, so that the cast is exact.
         yield given | {"weight": given["weight"].bfloat16().double()}
+    yield case("no scaling", [1], ["tanh"], steps=["no scaling"], edge=True)
+    yield case("an activation of the user", [2], ["silu"], steps=["new activation"], edge=True)
 
 
 def observe(case):
@@ -113,6 +117,9 @@ def observe(case):
         except ValueError:
             return {"refused": True}
         return {"refused": False}
+    if case.get("frozen_adapters"):
+        for module in (layer.peanut_A, layer.peanut_B, layer.peanut_encoders, layer.peanut_decoders):
+            module.requires_grad_(False)
     layer.train(case.get("training", True))
     values, facts = [], []
     before = {name: item.detach().clone() for name, item in layer.state_dict().items()}
@@ -142,8 +149,15 @@ def observe(case):
 
 
 def _changed(layer, base, step):
+    from transformers.activations import ACT2FN
+
     if step == "scaling":
         layer.scaling["adapter 0"] = 0.7
+    elif step == "no scaling":
+        layer.scaling["adapter 0"] = 0.0
+    elif step == "new activation":
+        ACT2FN["of the user"] = torch.atan
+        layer.act_fn["adapter 0"] = "of the user"
     elif step == "activation":
         layer.act_fn["adapter 0"] = "silu"
     elif step == "weights":

@@ -119,8 +119,15 @@ def observe(case):
     facts += [all(map(torch.equal, kept, [item for name in given for item in given[name] if item is not None]))]
     if case.get("memory"):
         # Whatever is kept by any means, but for the weight and the projection.
-        found = [item for output in outputs for item in output.grad_fn.saved_tensors]
-        found += [item for output in outputs for item in vars(output.grad_fn).values()]
+        found = [[output.grad_fn.saved_tensors, vars(output.grad_fn)] for output in outputs]
+        while any(isinstance(item, (list, tuple, dict)) for item in found):
+            found = [
+                part
+                for item in found
+                for part in (
+                    item.values() if isinstance(item, dict) else item if isinstance(item, (list, tuple)) else [item]
+                )
+            ]
         found = [
             item for item in found if isinstance(item, torch.Tensor) and item.shape not in (weight.shape, embed.shape)
         ]

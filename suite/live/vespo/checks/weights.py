@@ -106,6 +106,13 @@ def cases(seed):
         inside = given(rows=4, steps=2, shift=3.7 + number)
         inside["mask"][:] = 1
         yield case(f"small rates, {number}", double, options=small | rates | {"k_pos": 0.5}, tensors=inside)
+    for double in (False, True):
+        # Without a power, the weight below the sequence's limit depends on the rate alone.
+        options = {"k_pos": 0.0, "lambda_pos": real(5, 18), "k_neg": 0.0, "lambda_neg": real(5, 18)}
+        kind = "double" if double else "single"
+        tensors = given(rows=4, steps=6, shift=-real(5, 8))
+        tensors["mask"][:] = 1
+        yield case(f"no power, far below the limit, {kind}", double, options=options, tensors=tensors)
     yield {"name": "experiment", "seed": seed % 1000}
 
     for number in range(2):

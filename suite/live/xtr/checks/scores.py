@@ -99,6 +99,33 @@ def cases(seed):
     for function in ("xtr_kd_scores", "xtr_scores_pairwise", "XTRScores"):
         n = 1 if function == "xtr_scores_pairwise" else 2
         yield case(function, "some", "qd", sizes=(3, 3, n, 3, 3, 4), function=function)
+    for chunks, top in product((False, True), ("some", "most", None)):
+        given = case(
+            f"far below zero, {'chunks' if chunks else 'whole'}, {top or 'all'}", top, "qd", chunks, (2, 2, 2, 3, 3, 4)
+        )
+        given["queries"] = 25 * (given["queries"].tanh() - 3.0)
+        given["documents"] = 5 * (given["documents"].tanh() + 3.0)
+        given["options"]["documents_mask"][0, 0, 0] = False
+        given["options"]["documents_mask"][0, 0, 1:] = True
+        if chunks:
+            given["options"]["chunk_elements"] = integer(1, 60)
+        yield given
+    given = case("far from zero", "some", "qd")
+    yield given | {side: 44 * given[side].tanh() for side in ("queries", "documents")}
+    for given_mask, chunks in product("qd", (False, True)):
+        side, other = ("queries", "documents") if given_mask == "q" else ("documents", "queries")
+        name = f"zeros on both sides, a mask of the {side}{', chunks' if chunks else ''}"
+        given = case(name, None if given_mask == "q" else "some", f"{given_mask}0", sizes=(3, 2, 2, 4, 4, 4))
+        # Of the side with a mask, the mask alone decides: one row of zeros is a token, and some others are padding.
+        given[side] = normal(*given[side].shape).float()
+        row = (0,) * (given[side].dim() - 2)
+        given[side][(*row, 0)] = 0.0
+        given["options"][f"{side}_mask"][(*row, 0)] = True
+        given["options"][f"{side}_mask"][(*row, 1)] = False
+        given[other][(0,) * (given[other].dim() - 1)] = 0.0
+        if chunks:
+            given["options"]["chunk_elements"] = integer(1, 60)
+        yield given | {"frozen": given_mask == "q"}
     yield {"name": "experiment", "seed": seed % 1000}
 
     for top in (0, -integer(1, 9), True):
@@ -123,6 +150,21 @@ def cases(seed):
         yield given | {name: given[name].half() for name in ("queries", "documents")}
     given = case("sums beyond half precision", 1000, edge=True, half=True, sizes=(2, 2, 1, 24, 2, 3))
     yield given | {name: (50 + 2 * given[name].abs()).half() for name in ("queries", "documents")}
+    for chunks in (False, True):
+        given = case(f"close in double precision, {'chunks' if chunks else 'whole'}", 1, "", True, (2, 2, 1, 4, 4, 5))
+        # The second document repeats the first, and each token is nearer by a billionth in one of them.
+        tokens = torch.linalg.qr(normal(5, 5)).Q[:4] * 3.0 + 0.1 * normal(4, 5)
+        signs = (-1.0) ** (torch.arange(4, dtype=torch.float64) + integer(0, 1))
+        given["documents"] = torch.stack([tokens, tokens * (1 + 1e-9 * signs[:, None])]).unsqueeze(1)
+        given["queries"] = tokens.flip(0) + 0.1 * normal(2, 4, 5)
+        if chunks:
+            given["options"]["chunk_elements"] = 30
+        yield given | {"edge": True}
+    given = case("masks with other strides", "some", "qd", sizes=(3, 2, 2, 3, 4, 4), edge=True)
+    for name in ("queries_mask", "documents_mask"):
+        mask = given["options"][name]
+        given["options"][name] = mask.transpose(0, -1).contiguous().transpose(0, -1)
+    yield given
 
 
 def observe(case):
