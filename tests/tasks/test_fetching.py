@@ -268,7 +268,7 @@ def test_twins_on_fetched_code_are_listed_before_and_edit_it_after(suite):
     before = [grading_digest(task) for task in (original, twin)]
     audited = audit_digest(twin)
     assert before[0] != before[1]
-    with pytest.raises(TaskError, match=r"toy: .* is not here: lmrbench setup fetch"):
+    with pytest.raises(TaskError, match=r"toy: .* is not fetched: lmrbench setup fetch"):
         workspace_files(twin, "full")
 
     runner = CliRunner()
