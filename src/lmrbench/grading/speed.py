@@ -4,10 +4,10 @@ A check may define `timed(seed)`, which yields inputs of realistic size. The ref
 in turn, in one worker that is not used for grading. Each round draws new inputs, and the candidate's results must be
 correct.
 
-A candidate can forge the times that its own process reports. So its time is that of its whole job, measured by the
-host, minus the time that the reference's job of the same round took outside of its cases. Memory is the peak that the
-kernel reports, minus that of a job that observes nothing. A candidate can still distort its own speed, as
-docs/security.md explains, so no verdict depends on it.
+A candidate can forge the times that its own process reports. So the host measures the candidate's whole job, and
+subtracts the overhead of a job: the time that the reference's job in the same round spent on anything but its cases.
+Memory is the peak that the kernel reports, minus that of a job that observes nothing. A candidate can still distort its
+own speed, as docs/security.md explains, so no verdict depends on it.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def measure(candidate: Candidate, seed: int, pool: WorkerPool) -> Timing:
 
     Raises:
         TaskError: the reference fails on its own timed inputs.
-        SandboxError: the machine fails.
+        SandboxError: a job could not be run, and the candidate is not at fault.
     """
     task, files = candidate.task, candidate.files
     assert files is not None
@@ -126,7 +126,8 @@ def _seconds(outcome: Outcome) -> float:
 
 
 def _golden(candidate: Candidate, seed: int, cases: Cases) -> Job:
-    # The reference shares the candidate's worker, so no verdict may come from this worker.
+    # Timing runs the reference and the candidate in one worker. A separate owner keeps that worker from being used
+    # for grading.
     return replace(reference_job(candidate.task, seed, cases), owner=f"speed of system {candidate.submission.system}")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from inspect_ai._util.error import PrerequisiteError  # inspect-evals-lint: ignore[private_api_imports] -- no other
+from inspect_ai._util.error import PrerequisiteError  # inspect-evals-lint: ignore[private_api_imports] -- no public one
 from inspect_ai.model import (
     GenerateConfig,
     Model,
@@ -30,7 +30,7 @@ _PROVIDERS = (
     *("openai", "anthropic", "google", "mistral", "grok", "groq", "deepseek", "together", "openrouter"),
     *("azureai", "bedrock", "ollama", "vllm", "sglang", "hf", "openai-api"),
 )
-# The number of lines that are kept of an Inspect error about a missing requirement.
+# Of an Inspect error about a missing requirement, only this many lines are kept.
 _MOST_LINES = 3
 # Each kind of price, and the kind that it defaults to.
 _PRICES = {"input": "input", "output": "output", "input_cache_read": "input", "input_cache_write": "input"}
@@ -67,7 +67,7 @@ def set_prices(file: Path, model: str) -> dict[str, float]:
 
 
 def open_model(settings: Settings) -> Model:
-    """Open the model that settings name.
+    """Open the model named in the settings.
 
     Raises:
         UsageError: the model can't be set up; the message gives the provider's reason.

@@ -41,7 +41,7 @@ def option(default: Any, description: str, least: float | None = None, **extra: 
         default: the default value.
         description: the help text of the option.
         least: the smallest value allowed; None for no bound.
-        extra: `flags` and `metavar` on the command line, and `only`, the one setting that the field applies to.
+        extra: `flags` and `metavar` on the command line, and `only`, the value of `setting` that the field applies to.
     """
     return Field(default=default, description=description, ge=least, json_schema_extra={"flags": "", **extra})
 
@@ -49,7 +49,7 @@ def option(default: Any, description: str, least: float | None = None, **extra: 
 class Settings(Part):
     """The model or agent of a run, and the conditions under which it solves tasks.
 
-    A field that applies to only one setting keeps its default in the other.
+    A field that applies only to `setting="prompt"` or only to `setting="agent"` must keep its default in the other.
 
     Attributes:
         prices: the model's prices in dollars per million tokens at the time of the run.
@@ -172,7 +172,7 @@ class Settings(Part):
         }
 
     def recorded(self) -> dict[str, Any]:
-        """Return the record for run.json, with model arguments that may be secret left out."""
+        """Return the record for run.json. Values of model arguments that may be secret become "not recorded"."""
         safe = {key: "not recorded" if _SECRET.search(key) else value for key, value in self.model_args.items()}
         return self.model_copy(update={"model_args": safe, "system": self.name}).model_dump(mode="json")
 
@@ -206,7 +206,7 @@ def checked(values: Mapping[str, Any], spelling: str = "--{name} {value}") -> Se
         The validated settings.
 
     Raises:
-        UsageError: an option is unknown, has an invalid value, or does not apply to the other options.
+        UsageError: an option is unknown, has an invalid value, or can't be combined with the other options.
     """
 
     def spelt(name: str, value: object) -> str:
@@ -243,7 +243,7 @@ def checked(values: Mapping[str, Any], spelling: str = "--{name} {value}") -> Se
 
 
 def _with_protocol(values: Mapping[str, Any], spelt: Callable[[str, object], str]) -> Mapping[str, Any]:
-    """Add the conditions of the paper's protocol if it is asked for.
+    """Add the values that the paper's protocol prescribes, if the settings ask for this protocol.
 
     Raises:
         UsageError: an option contradicts the protocol.

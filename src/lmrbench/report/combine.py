@@ -63,19 +63,22 @@ def system_names(runs: Sequence[Run], labels: Sequence[str], shown: Callable[[st
 
 
 def _protocol(run: Run, system: str) -> str:
-    """Return the suffix of a system's name, which is empty unless it was asked under the paper's protocol."""
+    """Return ", paper's protocol" if the system was run with the paper's protocol, or "" otherwise."""
     settings = run.facts.solving if run.facts else None
     of_paper = settings is not None and settings.get("protocol") == "paper" and settings.get("system") == system
     return ", paper's protocol" if of_paper else ""
 
 
 def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path] = ()) -> Findings:
-    """Combine several runs. A system that occurs in more than one folder is named with its folder.
+    """Combine several runs into one `Findings`.
+
+    If systems of several runs have the same name, the folder of its run is appended to each name.
 
     Args:
         runs: Runs of any systems.
-        suite: The folder of the suite; a task that is not in it has the category of its grades, or else "unknown".
-        label_files: Files with labels of the answers.
+        suite: The folder of the suite; None for the suite `core`. A task without a grade that is not in the suite has
+            the category "unknown".
+        label_files: Files of labels, the verdicts that people gave to answers.
 
     Raises:
         UsageError: No label matches an answer of the runs, or a label matches answers of two runs.
@@ -162,7 +165,7 @@ def _dates(tasks: Mapping[str, Task], categories: Iterable[str]) -> dict[str, da
 
 
 def _conditions(facts: RunFacts) -> str:
-    """Return one line with the conditions under which a run was graded."""
+    """Return the conditions under which a run was graded, in one line."""
     seeds = f"{'fresh ' if facts.fresh_seeds else ''}{'seed' if len(facts.seeds) == 1 else 'seeds'}"
     return (
         f"suite {facts.suite or 'without a name'}, sandbox {facts.sandbox}, {len(facts.seeds)} {seeds}, "
@@ -171,7 +174,7 @@ def _conditions(facts: RunFacts) -> str:
 
 
 def warnings_of(runs: Sequence[Run]) -> list[str]:
-    """Return the warnings that a reader must see before the numbers of some runs."""
+    """Return the warnings to show above the results of these runs."""
     found = []
     for run in runs:
         if not run.grades:
@@ -186,7 +189,9 @@ def warnings_of(runs: Sequence[Run]) -> list[str]:
 def _labels(
     runs: Sequence[Run], votes: Sequence[tuple[Judgement, Run]], files: Sequence[Path]
 ) -> tuple[list[tuple[Label, Run]], list[str]]:
-    """Match labels with the answers of the runs: those that were submitted, graded, judged or tested by others.
+    """Match labels with the answers of the runs.
+
+    An answer belongs to a run that has a submission, a grade, a judgement or a published verdict for it.
 
     Returns:
         Each label that matches, with the run of its answer, and a warning if other labels do not match.

@@ -27,9 +27,9 @@ RUNS = Path("runs")
 
 
 def run_folders(paths: Iterable[Path]) -> list[Path]:
-    """Return the run folders that paths name: each path itself, or all runs below it, without duplicates.
+    """Return the run folders at or below the given paths, without duplicates.
 
-    A folder that holds no run is returned as it is. Raises UsageError for a path that is not a folder.
+    A path without a run at or below it is returned as it is. Raises UsageError for a path that is not a folder.
     """
     found: dict[tuple[int, int], Path] = {}
     for path in paths:
@@ -42,7 +42,7 @@ def run_folders(paths: Iterable[Path]) -> list[Path]:
 
 
 def read_runs(paths: Iterable[Path]) -> list[Run]:
-    """Read the runs that paths name; see `run_folders` and `read_run`."""
+    """Read the runs at or below the given paths; see `run_folders` and `read_run`."""
     return [read_run(folder) for folder in run_folders(paths)]
 
 
@@ -77,11 +77,12 @@ def folder_of_model(model: str, models: Sequence[str], setting: str, system: str
     """Return the run folder of a model.
 
     Args:
-        model: The model.
-        models: All models that the command runs.
-        setting: The setting that they solve tasks in.
-        system: The system's name in records, which names the folder of a single model; "" for the model's name.
-        out: The run folder of a single model, or the folder of the run folders of several; None for `RUNS`.
+        model: The name of the model.
+        models: The names of all models that the command runs.
+        setting: How the models solve tasks, "prompt" or "agent"; part of the folder's name unless `system` is given.
+        system: The system's name in records, which is also used as the folder's name. If it is "", the folder is named
+            after the model.
+        out: With one model, its run folder. With several, the parent of their run folders, by default `RUNS`.
     """
     if len(models) == 1 and out is not None:
         return out
@@ -93,7 +94,7 @@ def seeds_of(folder: Path, seed: int | None, fresh: int | None) -> tuple[int, ..
     """Return the seeds to grade a run folder with.
 
     Args:
-        folder: The run folder. If as many fresh seeds were drawn for it before, they are used again.
+        folder: The run folder. Fresh seeds that were drawn for it earlier are reused if there are `fresh` of them.
         seed: The seed that the user chose, or None.
         fresh: The number of fresh seeds to draw, or None. If `seed` is None, too, the installation's own seed is used.
     """
@@ -108,16 +109,18 @@ def source_of(
 ) -> tuple[str | None, list[Answer]]:
     """Return the source to record in run.json, and the answers in the folder that are not among the submissions.
 
-    The source is None if run.json keeps its source.
+    The source is None if the one in run.json must not change: if `path` is the run folder itself, or if the run folder
+    holds other answers.
 
     Args:
         folder: The run folder to grade into.
         path: The file or run folder that the submissions come from.
         submissions: All submissions of `path`.
-        merge: Whether the folder may hold other answers.
+        merge: Whether the folder may hold answers that are not in `submissions`.
 
     Raises:
-        RecordError: The folder holds other answers, or other code for the same ones.
+        RecordError: The folder holds such answers and `merge` is false, or it holds different code from another source
+            for one of the submissions.
     """
     if folder.resolve() == path.resolve():
         return None, []

@@ -56,7 +56,7 @@ class Actor:
             pickled: A pickled list of jobs.
 
         Yields:
-            The place of a job in the list and its outcome, in the order in which jobs end.
+            The index of a job in the list and its outcome, in the order in which jobs end.
 
         Raises:
             SandboxError: A file is missing on this node.
@@ -161,7 +161,7 @@ class ClusterPool:
         `ends_with` is ignored, because a function can't be sent to a node: all cases of a job are run.
 
         Yields:
-            The number of each job and its outcome, once, in the order in which jobs end.
+            Once for each job, its number and its outcome, in the order in which jobs end.
 
         Raises:
             SandboxError: The cluster or one of its nodes fails.
@@ -217,7 +217,7 @@ class ClusterPool:
 
 
 def _require_answer(address: str) -> None:
-    """Check that HOST:PORT accepts connections, because Ray would end this process if it does not.
+    """Check that HOST:PORT accepts connections. If it did not, Ray would end this process.
 
     Raises:
         OSError: Nothing accepts connections at this address.

@@ -1,4 +1,4 @@
-"""Connections from the host to a worker program: the protocol, and its implementation for a process of this machine."""
+"""Connections from the host to a worker program: the protocol, and its implementation for a process on this machine."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Connection(Protocol):
 
 
 class ProcessConnection:
-    """A connection to a worker that is a process of this machine."""
+    """A connection to a worker that is a process on this machine."""
 
     def __init__(
         self, process: subprocess.Popen[bytes], scratch: Path | None = None, bounds: ControlGroup | None = None

@@ -2,7 +2,7 @@
 
 With this allow-list a candidate can import neither lmrbench, whose suite contains the references, nor a package that
 happens to implement a paper's method. Packages come from the installation of lmrbench, or from an environment of
-`lmrbench.sandbox.venvs`. In this module `environment` is the folder of an environment's packages, and None is the
+`lmrbench.sandbox.venvs`. In this module `environment` is the folder of an environment's packages; None means the
 installation of lmrbench.
 """
 
@@ -72,7 +72,7 @@ def _entries(distribution: Distribution) -> set[str]:
 
 
 def _unrecorded_entries(distribution: Distribution) -> set[str]:
-    """Return the entries of a distribution without RECORD, which Debian's packages lack: its metadata and modules.
+    """Return the entries of a distribution without RECORD, such as one from Debian: its metadata and its modules.
 
     The modules are those that top_level.txt names, or else the one with the name of the distribution.
     """
@@ -166,7 +166,7 @@ def _require(names: Iterable[str], environment: Path | None, found: dict[str, Di
 
 
 def with_worker_needs(imports: Iterable[str]) -> tuple[str, ...]:
-    """Return these imports and those of the worker itself, sorted. Jobs with the same result can share a worker."""
+    """Return these imports and those of the worker itself, sorted. Jobs for which they are equal can share a worker."""
     return tuple(sorted({*imports, *_WORKER_NEEDS}))
 
 

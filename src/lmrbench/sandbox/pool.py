@@ -240,7 +240,7 @@ class LocalPool:
                 self._changed.notify_all()
 
     def _run(self, mine: dict[_Kind, Worker], kind: _Kind, job: Job) -> Outcome:
-        """Run a job, in a second worker if the first is lost or at fault; probe the machine after an early death."""
+        """Run a job, and run it again in a new worker if the first fails. Probe the machine after an early death."""
         outcome = self._worker(mine, kind, job).run(job)
         if outcome.lost or outcome.fault:
             self._close_worker(mine, kind)
@@ -267,7 +267,7 @@ class LocalPool:
             probe(self._worker(mine, kind, job), job, memory_mb)
 
     def _worker(self, mine: dict[_Kind, Worker], kind: _Kind, job: Job) -> Worker:
-        """Return a worker of this kind, and mark it as last used. A new worker has passed the probe."""
+        """Return a worker of this kind, and mark it as the last used one. A new worker has passed the probe."""
         with self._changed:
             worker = mine.pop(kind, None)
             if worker is not None:

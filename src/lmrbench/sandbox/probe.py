@@ -36,7 +36,7 @@ def probe(worker: Worker, job: Job, memory_mb: float = 0) -> None:
     Args:
         worker: A worker that is alive.
         job: The job whose limits and owner are used.
-        memory_mb: The least memory that the probe allocates, up to half of the job's limit.
+        memory_mb: The memory that the probe allocates; a small amount by default, and at most half of the job's limit.
 
     Raises:
         SandboxError: The probe failed; the message says why.

@@ -16,10 +16,10 @@ CaseStatus = Literal["observed", "raised", "timeout", "died", "missing"]
 
 @dataclass(frozen=True)
 class Cases:
-    """Drawn cases.
+    """Drawn cases: inputs that a check has generated from a seed, one for each call of `observe`.
 
     Attributes:
-        names: The name of each case.
+        names: The name of each case. The number of a case is its index here.
         data: All cases, as `inside.cases.encode_cases` wrote them.
         edge: The numbers of the edge cases; the others are ordinary.
     """
@@ -31,13 +31,14 @@ class Cases:
 
 @dataclass(frozen=True)
 class Job:
-    """Drawn cases to observe with one repository.
+    """One unit of work for a worker: run `observe` on some cases in one repository.
 
     Time limits are processor seconds over all processes of the job. In wall-clock time, the job may take `WALL_FACTOR`
     times as long (`lmrbench.tasks.model`).
 
     Attributes:
-        owner: The owner of the code. A worker never serves two owners, unless all code comes with the suite.
+        owner: Whose code the job runs, for example that of one system. Jobs of different owners never share a worker,
+            except in a pool that runs only code that comes with the suite.
         files: The repository: the content of each file, by path.
         observe: The source of a module that defines `observe`; see `lmrbench.tasks.checks`.
         cases: The cases to call `observe` with.
@@ -47,9 +48,10 @@ class Job:
             reference.
         random_seed: The seed for random, numpy and torch, set before each case.
         numbers: The numbers of the cases to observe, in this order; None for all.
-        imports: The installed packages that repository and check import. The job sees these and their requirements.
-        ends_with: Called with the place and the outcome of each case as soon as the outcome arrives. If it returns
-            True, the job may end there, and the remaining cases are missing.
+        imports: The installed packages that the repository and the check import. The job sees these and their
+            requirements.
+        ends_with: A callback that gets the index of a case in `observed`, and its outcome, as soon as the outcome
+            arrives. If it returns True, the job may stop early, and the remaining cases are `missing`.
         environment: The folder of packages (`lmrbench.sandbox.venvs.environment_of`) that the imports come from; None
             for the installation of lmrbench.
         confirmed: Whether a case that times out, or that is killed from outside, runs once more before it counts.
@@ -124,9 +126,9 @@ class Outcome:
 class Worker(Protocol):
     """A started worker. The pool gives it the jobs of one owner, one after the other.
 
-    It need not be a process of this machine. For workers on another host, install lmrbench there, and call
-    `make_sandbox` there with the folders to hide. Read settings, such as the host's address, from environment
-    variables of your own.
+    A worker need not run on this machine. A back end with remote workers must have lmrbench installed on the remote
+    host, call `make_sandbox` there with the folders to hide, and read its own settings, such as the host's address,
+    from environment variables.
     """
 
     @property
@@ -138,12 +140,15 @@ class Worker(Protocol):
         """Run one job to its end, whatever the candidate does.
 
         Returns:
-            An outcome with every case that was to be observed. If the worker is lost during the job, `lost` is set and
-            one case has the status `died`, or `fault` says why if no code of the candidate had run. The pool then runs
-            the job once more in a fresh worker, and finds out by a probe which side was at fault.
+            An outcome with every case that was to be observed. If the worker is lost during the job, `lost` is set, and
+            the case that was running has the status `died`. If the job ends before any code of the candidate has run,
+            `fault` says why. In both cases, the pool runs the job once more in a fresh worker. If that fails at the
+            start, the pool runs a trivial check (`lmrbench.sandbox.probe`) to find out whether the candidate or the
+            machine was at fault.
 
         Raises:
-            SandboxError: The machine or the host is certainly at fault, so that no score may change.
+            SandboxError: The failure was caused by the machine or the host, not by the candidate, so it must not affect
+                any score.
         """
         ...
 
@@ -164,7 +169,7 @@ class Sandbox(Protocol):
     Attributes:
         name: The name of the back end in `--sandbox` and in grades.
         advice: Advice to the user if the back end does not work.
-        note: Restrictions of the back end on this machine, such as those of an old kernel, if it works.
+        note: If the back end works, its restrictions on this machine, for example because of an old kernel.
     """
 
     name: str
@@ -177,8 +182,8 @@ class Sandbox(Protocol):
         Args:
             imports: The packages that the worker can import.
             tree: The folder that `lmrbench.sandbox.trees.tree_of` returned, the same for all jobs of the worker. A back
-                end that can show it to the worker sends only the other files (`lmrbench.sandbox.trees.sent`); one that
-                can't sends all files.
+                end that can show it to the worker sends only the other files (`lmrbench.sandbox.trees.sent`); any other
+                back end sends all files.
             environment: The folder that the packages come from; None for the installation of lmrbench.
 
         Raises:
@@ -187,7 +192,7 @@ class Sandbox(Protocol):
         ...
 
     def close(self) -> None:
-        """End everything that the back end has started besides workers. Called after the last worker was closed."""
+        """End everything that the back end has started besides workers. Called when all workers are closed."""
         return
 
 

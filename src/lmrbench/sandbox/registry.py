@@ -1,7 +1,8 @@
 """The registry of back ends, those of lmrbench and those of other packages, and functions that open worker pools.
 
-A package adds a back end by an entry point of the group `lmrbench.sandboxes`. Its name is that of the back end. It
-refers to a class that implements `protocol.Sandbox` and that is called with the folders that no worker may see.
+A package adds a back end by an entry point of the group `lmrbench.sandboxes`, whose name is that of the back end. The
+entry point refers to a class that implements `protocol.Sandbox`, and that lmrbench calls with the folders that no
+worker may see.
 """
 
 from __future__ import annotations
@@ -174,7 +175,7 @@ def open_executor(
 
 
 def executor_of(kind: str, address: str | None) -> Executor:
-    """Return the executor for the options --executor and --address. Raises UsageError if these are not consistent."""
+    """Return the executor for the options --executor and --address. Raises UsageError if they are invalid."""
     if kind == "ray":
         return Executor("ray", address)
     if kind != "local":

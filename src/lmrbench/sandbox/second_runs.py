@@ -1,4 +1,7 @@
-"""Second runs of cases that timed out or were killed from outside, before these outcomes count."""
+"""Second runs of cases that timed out or were killed from outside, before these outcomes count.
+
+The place of a case is its index in `Job.observed`.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from dataclasses import replace
 from lmrbench.sandbox.protocol import CaseOutcome, Job, Outcome
 
 # The message of a case whose process was killed from outside, for example by the kernel when memory ran out. If the
-# worker itself kills a process, the message is another reason.
+# worker itself kills a process, the message gives another reason.
 _KILLED = "the process was killed by SIGKILL"
 
 

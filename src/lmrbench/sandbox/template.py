@@ -26,7 +26,7 @@ _START_SECONDS = 600.0
 _LAST_WORDS_SECONDS = 5.0
 _MAX_WORDS = 1 << 16
 _MAX_MESSAGE = 1 << 16
-# The number of templates of a back end that are kept, each with the memory of the packages that it has imported.
+# If a back end has more templates than this, idle ones are closed, because each holds its packages in memory.
 _KEPT = 6
 
 
@@ -73,7 +73,7 @@ class ForkedConnection:
         return os.read(self._stdout, 1 << 20) if select.select([self._stdout], [], [], seconds)[0] else None
 
     def kill(self) -> None:
-        """Kill the worker at once, and all processes of its namespace with it, of which it is process 1."""
+        """Kill the worker at once. It is process 1 of its namespace, so all other processes in it die, too."""
         with self._lock:
             if not self.closed:
                 with contextlib.suppress(ProcessLookupError):
@@ -124,7 +124,7 @@ class Template:
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
-                # Keeps Ctrl-C in the terminal from the process; only lmrbench handles it.
+                # A new session, so that Ctrl-C in the terminal reaches only lmrbench and not this process.
                 start_new_session=True,
             )
         try:
@@ -134,7 +134,7 @@ class Template:
             raise
 
     def fork(self, user: int | None, group: ControlGroup | None) -> ForkedConnection:
-        """Fork a worker. Called by one thread at a time.
+        """Fork a worker. Must not be called by several threads at the same time.
 
         Args:
             user: The user id that the worker becomes; None to keep that of the template.
@@ -212,7 +212,7 @@ class Templates:
     def fork(
         self, kind: Hashable, start: Callable[[], Template], user: int | None, group: ControlGroup | None
     ) -> ForkedConnection:
-        """Fork a worker from the template of a kind, which is started if it does not run.
+        """Fork a worker from the template for `kind`, and start that template first if it is not running.
 
         Args:
             kind: A key for the packages that the template imports, and the files that it sees.

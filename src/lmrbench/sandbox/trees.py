@@ -29,7 +29,7 @@ def tree_of(files: Mapping[str, bytes], check: str) -> Path | None:
 
     Args:
         files: The files of the job, by path.
-        check: The source of the job's check, whose imports are compiled.
+        check: The code of the job's check. The modules that it imports, directly or not, are compiled to bytecode.
 
     Returns:
         The folder, or None if no file comes from a fetched source.
@@ -74,11 +74,11 @@ def _make(folder: Path, places: Mapping[str, Path], needed: set[str]) -> None:
 def needed_modules(files: Mapping[str, bytes], check: str) -> Iterator[str]:
     """Yield the paths of the modules that a check imports, directly or through other modules of the repository.
 
-    A file that does not come from the source may be a candidate's; imports are then read from the source's version.
+    If a file was replaced, for example by a candidate, its imports are read from the version in the fetched source.
 
     Args:
         files: The files of the job, by path.
-        check: The source of the job's check.
+        check: The code of the job's check.
     """
     root = next(_root(path, data.place) for path, data in files.items() if isinstance(data, Kept))
     seen: set[str] = set()
@@ -92,12 +92,12 @@ def needed_modules(files: Mapping[str, bytes], check: str) -> Iterator[str]:
 
 
 def _root(path: str, place: Path) -> Path:
-    """Return the root folder of a file, given its path below the root and its full path."""
+    """Return the folder that `path` is relative to, given the full path of the same file."""
     return place.parents[len(PurePosixPath(path).parts) - 1]
 
 
 def _original(data: bytes, place: Path) -> bytes:
-    """Return the source's version of a file; empty if the source has no such file."""
+    """Return the version of a file in the fetched source; empty if the source has no such file."""
     if isinstance(data, Kept):
         return data
     with contextlib.suppress(FileNotFoundError):

@@ -84,7 +84,7 @@ def environment_folder(requirements: Iterable[str]) -> Path:
 
 
 def packages_folder(folder: Path) -> Path:
-    """Return the folder of packages in the folder of an environment."""
+    """Return the folder inside an environment's folder that contains its packages."""
     return Path(sysconfig.get_path("purelib", "venv", {"base": str(folder), "platbase": str(folder)}))
 
 
@@ -127,9 +127,9 @@ def build(requirements: tuple[str, ...]) -> Path:
 
 
 def build_environments(papers: Iterable[Paper]) -> Iterator[Finished]:
-    """Build the environments that papers need, and say what became of that of each paper.
+    """Build the environments that papers need, and yield one message about each paper.
 
-    Papers with the requirements of an environment that failed are left out.
+    If an environment can't be built, further papers with the same requirements are left out.
     """
     failed: set[tuple[str, ...]] = set()
     for paper in papers:

@@ -17,7 +17,7 @@ Sentence = Annotated[str, StringConstraints(pattern=r'^[^\n\\]*[^\s\\"]$')]
 
 
 class LineEdit(Record):
-    """A replacement of whole lines.
+    """A replacement of whole lines in one place of a text.
 
     Attributes:
         old: The lines to replace, which occur exactly once in the original text.

@@ -107,7 +107,7 @@ STATED_TIME_LIMITS = (
 
 
 class Suite(Record):
-    """A suite, as described by its `suite.toml`.
+    """The facts about a suite in its `suite.toml`: its name and version, its categories, and the suites it combines.
 
     Attributes:
         name: The name of the suite.
@@ -162,7 +162,7 @@ class Release(Record):
 
 
 class Paper(Record):
-    """A paper, as described by `[paper]` of task.toml.
+    """The publication that tasks are made from, as described by `[paper]` of task.toml.
 
     Attributes:
         slug: The short name of the paper, which is also the name of its folder.
@@ -254,7 +254,7 @@ class DrawId:
 
 
 class Draw(Record):
-    """A draw of deviations from a paper's pool.
+    """Deviations from the paper that were drawn from its pool, which define a forensic task.
 
     Attributes:
         count: The number of deviations.
@@ -279,7 +279,7 @@ class Draw(Record):
 
 
 class TaskEntry(Record):
-    """A task, as described by a `[[task]]` of task.toml.
+    """What a `[[task]]` of task.toml says about a task.
 
     Attributes:
         name: The name of the task.
@@ -315,7 +315,7 @@ class TaskEntry(Record):
 
 
 class Task(TaskEntry):
-    """A loaded task.
+    """A `TaskEntry` together with its paper, its suite and its files, ready to be solved and graded.
 
     Attributes:
         targets: The functions that are masked; empty if files are submitted whole.

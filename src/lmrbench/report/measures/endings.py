@@ -1,4 +1,4 @@
-"""The numbers of answers by the way in which they ended, and the unanswered samples."""
+"""How samples ended: the number of answers by their ending, and the samples without an answer."""
 
 from __future__ import annotations
 

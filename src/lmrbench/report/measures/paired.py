@@ -26,7 +26,7 @@ ORIGINALS, TWINS = "originals", "twins"
 
 
 class PairedEffect(Record):
-    """The comparison of one system under two conditions, as if they were two systems."""
+    """The comparison of one system under two conditions; `comparison` treats these as two systems."""
 
     system: str
     comparison: Comparison
@@ -69,7 +69,8 @@ def repository_effects(
     Returns:
         The rate in the first suite minus the rate in the second, with Holm's correction over systems and suites. The
         comparison is by paper: the rate of a paper is the mean over all answers to its tasks in one suite. If every
-        paper has one answer in each suite, the test is McNemar's; otherwise the signs of whole papers are flipped.
+        paper has one answer in each suite, the test is McNemar's; otherwise it is a permutation test that flips the
+        sign of each paper's difference.
     """
     found = []
     for system, items in grouped(grades, lambda item: item.system).items():

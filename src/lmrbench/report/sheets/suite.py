@@ -17,7 +17,7 @@ from lmrbench.text import counted
 
 
 def tasks_sheet(tasks: Sequence[Task], tier: Tier) -> Sheet:
-    """Return the table of some tasks of a tier."""
+    """Return a table of tasks, all of the same tier."""
     rows = []
     for task in tasks:
         first, *others = task.targets or task.goal_files
@@ -41,18 +41,18 @@ def tiers_line(every_task: Sequence[Task]) -> str:
 
 
 def tiers_warning(tasks: Sequence[Task], what: str) -> str:
-    """Return a warning if the workspaces of some tiers contain answers to others, or "" if it does not apply.
+    """Return a warning if the workspace of one tier may contain answers to tasks of another tier, else "".
 
     Args:
         tasks: Tasks whose papers may also have tasks in other tiers.
-        what: The advice, which the names of the papers follow.
+        what: Advice to the user. The names of the papers are appended to it.
     """
     papers = sorted({task.paper.slug for task in tasks if task.other_tiers})
     return f"The tiers of a paper contain answers to each other: {what}: {', '.join(papers)}" if papers else ""
 
 
 def tasks_facts(tasks: Sequence[Task]) -> list[dict[str, object]]:
-    """Return the facts about some tasks, for JSON."""
+    """Return the facts about tasks that `lmrbench list --json` prints."""
     return [
         {
             "id": task.id,
@@ -131,7 +131,7 @@ class Summary:
 
 
 def summary(every_task: Sequence[Task], tasks: Sequence[Task], facts: Suite | None) -> Summary:
-    """Summarize some tasks of a suite.
+    """Summarize tasks of a suite.
 
     Args:
         every_task: All tasks, which the digest covers.

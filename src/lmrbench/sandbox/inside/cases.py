@@ -1,8 +1,8 @@
 """Drawn cases as data: encoded in the process that draws them, restored in the process that runs the candidate.
 
-A case may contain everything that an observation may contain, and also tuples, sets, dtypes, and dict keys of any of
-these types; all are restored with their types. Tensors and arrays keep their strides and `requires_grad`, and a tensor
-or array that occurs several times is restored as one object.
+A case may contain any value that an observation may (see `encoding`), as well as tuples, sets and dtypes. Dict keys may
+be of any of these types. Decoding restores the original types. Tensors and arrays keep their strides and
+`requires_grad`, and a tensor or array that occurs several times is restored as one object.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class _CaseEncoder(Encoder):
 def ordinary_first(cases: Iterable[Any]) -> list[Any]:
     """Return the ordinary cases in their order, then the edge cases.
 
-    A grading that ends at the first failed edge case has then run all ordinary cases.
+    This way, all ordinary cases have run by the time grading stops at a failed edge case.
     """
     return sorted(cases, key=lambda case: isinstance(case, dict) and bool(case.get("edge")))
 
@@ -63,7 +63,7 @@ def encode_cases(cases: list[Any]) -> bytes:
     """Encode drawn cases.
 
     Raises:
-        TypeError: A value is not plain data; the message names its place.
+        TypeError: A value has a type that can't be encoded, or there are too many values; the message gives the path.
     """
     encoder = _CaseEncoder()
     return encoder.packed(encoder.encode(cases, "cases", 0))

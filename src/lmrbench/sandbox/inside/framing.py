@@ -17,11 +17,11 @@ HEADER = struct.Struct("<BiI")
 PRELOAD, REQUEST, STOP = 1, 2, 3
 # Worker to host. READY answers PRELOAD; LOG (the end of the children's output) and DONE end a request.
 READY, DONE, LOG = 10, 11, 12
-# Child to worker. STARTED comes before any code of the candidate runs. Then follows one OBSERVED or RAISED for each
-# case, or a BROKEN if `observe` cannot be loaded; these are passed on to the host.
+# Child to worker. STARTED is sent before any code of the candidate runs, and goes no further than the worker. It is
+# followed by one OBSERVED or RAISED per case, or by BROKEN if `observe` can't be loaded. The worker passes these on.
 STARTED, OBSERVED, RAISED, BROKEN = 20, 21, 22, 23
-# The worker's own reports: TIMED_OUT or DIED on a case that ran too long, died or broke a limit, and FAULT if the child
-# ended before STARTED.
+# The worker's own reports: TIMED_OUT for a case that ran too long, DIED for one whose child ended or broke another
+# limit, and FAULT if the first child ended before STARTED.
 TIMED_OUT, DIED, FAULT = 30, 31, 32
 
 
@@ -30,7 +30,7 @@ class Frame(NamedTuple):
 
     Attributes:
         kind: One of the constants of this module.
-        case: The place of the case that it is about, or -1.
+        case: The index of the case in the request's list of cases; -1 if the frame is not about a case.
         payload: The content, whose form depends on the kind.
     """
 

@@ -92,7 +92,8 @@ def preload(modules: Sequence[str]) -> None:
     if torch is not None:
         torch.set_num_threads(1)
     if torch is not None and "torch.optim" in modules:
-        # The first step of any optimizer triggers more imports than torch itself, so it is done here once.
+        # An optimizer's first step imports further modules that `import torch` doesn't. It is taken here once, so that
+        # children don't have to.
         weight = torch.zeros(1, requires_grad=True)
         weight.grad = torch.zeros(1)
         torch.optim.SGD([weight], lr=0.1).step()
@@ -114,7 +115,7 @@ def serve(
         user: The user and group id to become if the process starts as root.
         own_namespace: Whether this is process 1 of a namespace of its own.
         rules: The paths that Landlock lets this process access, besides /proc; None without Landlock.
-        reads_all: Whether the user may read files that only root can read; see `become_user`.
+        reads_all: Whether this process may still read all files after it has become `user`; see `become_user`.
     """
     host = HostChannel(os.dup(0), os.dup(1))
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]

@@ -20,8 +20,8 @@ _PACKAGE = re.compile(r"[\w.-]+==[\w.+!-]+")
 def pinned(text: str) -> Source:
     """Return the source named by NAME==VERSION, ADDRESS@COMMIT, or the address of an archive.
 
-    For a version, the pinned file is its platform-independent wheel, or else its source distribution. The author must
-    fill in the licence and the imports.
+    For a version, the pinned file is its platform-independent wheel, or else its source distribution. The licence is
+    set to TODO and the imports are left empty; the author of the task must fill them in.
 
     Raises:
         UsageError: the text is malformed.
@@ -43,9 +43,13 @@ def pinned(text: str) -> Source:
 
 
 def pinned_release(package: str, release: Release) -> Source:
-    """Return the source that pins a release of `package`, written as NAME==VERSION.
+    """Return a source that pins a release.
 
     If the index does not state the digest of the file, the file is downloaded to compute it.
+
+    Args:
+        package: The package and the version, as NAME==VERSION.
+        release: The release of this version.
     """
     file = release.file
     table = {"package": package, "file": file.name, "sha256": file.sha256 or digest_at(file.address)}

@@ -23,7 +23,7 @@ MOST_NAMED = 12
 
 @dataclass(frozen=True)
 class Release:
-    """A version of a package.
+    """A version of a package, with one of its files.
 
     Attributes:
         version: The version number.
@@ -35,7 +35,7 @@ class Release:
 
     @property
     def date(self) -> str:
-        """The date of its upload, as YYYY-MM-DD; empty if the index does not state it."""
+        """The date on which the file was uploaded, as YYYY-MM-DD; empty if the index does not state it."""
         return self.file.uploaded.date().isoformat() if self.file.uploaded else ""
 
 
@@ -60,10 +60,10 @@ def releases(name: str) -> list[Release]:
 
 
 def release_of(known: list[Release], name: str, version: Version) -> Release:
-    """Return a version of a package.
+    """Return the release of a package with a given version.
 
     Args:
-        known: The package's versions.
+        known: The package's releases, oldest first.
         name: The name of the package.
         version: The wanted version.
 
@@ -84,7 +84,7 @@ def release_of(known: list[Release], name: str, version: Version) -> Release:
 
 
 def version_in(place: str, text: str) -> Version:
-    """Parse a version. Raises UsageError with the place in the message if it is malformed."""
+    """Parse a version. If it is malformed, raise UsageError; the message begins with `place`, where it was given."""
     try:
         return Version(text)
     except InvalidVersion as error:

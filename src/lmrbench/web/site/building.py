@@ -20,7 +20,8 @@ class Built(NamedTuple):
     Attributes:
         boards: The number of boards.
         files: The number of files.
-        ways: The number of suites, versions and ways of grading, which are on separate boards.
+        ways: The number of distinct ways in which the runs were graded: combinations of suite, its digest, harness and
+            sandbox. Each way has boards of its own.
     """
 
     boards: int
@@ -29,12 +30,15 @@ class Built(NamedTuple):
 
 
 def build_site(folder: Path, runs: Iterable[Path], suite: Path | None) -> Built:
-    """Write the site of some runs; an earlier site is replaced.
+    """Write a site for the given runs, and replace an earlier site in the folder.
 
     Args:
         folder: The folder to write.
         runs: Run folders, or folders that contain run folders.
-        suite: The suite, as --suite names it.
+        suite: The folder of the suite; None for the suite `core` (see `suite_folder`).
+
+    Returns:
+        The size of the site.
 
     Raises:
         UsageError: Writing to the folder would lose other files, or a run folder does not exist.

@@ -16,7 +16,7 @@ from lmrbench.version import __version__
 
 
 class RunInfo(Record):
-    """One run.
+    """What a site shows about a run.
 
     Attributes:
         number: The number by which pages and boards refer to the run.
@@ -46,13 +46,14 @@ class RunInfo(Record):
 
 
 class Standing(Record):
-    """One system on one board.
+    """The results of one system on one board.
 
     Attributes:
         attempts: The estimates of pass@k and pass^k, by ascending k.
         horizon: The reproduction horizon, if the tasks are forensic.
         effort: The cost per passing answer; None if no usage was recorded.
-        months: The rates by the month (sorted) in which tasks became public; tasks without a date are left out.
+        months: The rate over the tasks that became public in a month, for each month in ascending order; tasks without
+            a date are left out.
     """
 
     system: str
@@ -85,7 +86,7 @@ class Board(Record):
         harness: The digest of the program that runs checks.
         standings: The systems, those with the highest rates first.
         listed: The number of tasks that the suite has in this tier; the length of `tasks` if the suite is unknown.
-        k: The largest number of answers per task that all systems have, for which reliability is compared.
+        k: The k of pass^k in the comparison of reliability: the largest for which every system has an estimate.
         compared: The number of standings that are in `comparisons`.
     """
 
@@ -110,8 +111,8 @@ class Audited(Record):
 
     Attributes:
         wrong_rejected: The number of wrong versions that the check rejects.
-        mutants_rejected: The number of mutants of one expression that the check rejects.
-        behavioural_rejected: The number of mutants of behaviour that the check rejects.
+        mutants_rejected: The number that the check rejects among the mutants that change one expression.
+        behavioural_rejected: The number that the check rejects among the mutants of behaviour.
     """
 
     seeds: int
@@ -128,7 +129,7 @@ class Audited(Record):
 
 
 class TaskInfo(Record):
-    """A task. Fields that are unknown, because the task is not in the local suite, are None.
+    """What a site shows about a task. Fields that are unknown, because the local suite lacks the task, are None.
 
     Attributes:
         public_since: The date on which its method became public.
