@@ -87,7 +87,7 @@ def test_a_judge_sees_the_instruction_and_the_targets_and_not_who_wrote_them(tmp
         done = judge(base, folder, "--model", KIND, "--evidence")
 
     assert (missing.returncode, len(missing.stderr.splitlines())) == (2, 1)
-    assert f"no grade of sample 0 of toy/blend by alpha_lab; run lmrbench grade {folder}" in missing.stderr
+    assert f"no grade for sample 0 of toy/blend by alpha_lab; run lmrbench grade {folder}" in missing.stderr
     assert done.returncode == 0, done.stderr
     # One vote on the shared prompt counts for both submissions.
     (request,) = log.requests
