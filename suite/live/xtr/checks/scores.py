@@ -165,6 +165,11 @@ def cases(seed):
         mask = given["options"][name]
         given["options"][name] = mask.transpose(0, -1).contiguous().transpose(0, -1)
     yield given
+    # An ordinary case, last so that the draws of the others stay as they are.
+    given = case("zeros by the mask, negative similarities, chunks", "most", "", sizes=(2, 2, 2, 3, 3, 3))
+    given["options"]["chunk_elements"] = integer(1, 60)
+    documents = (0.5 * given["documents"] + 2.0) * zeros[:, None, :, None]
+    yield given | {"queries": (0.5 * given["queries"] - 3.0) * zeros[:, :, None], "documents": documents}
 
 
 def observe(case):
