@@ -1,1 +1,1 @@
-"""Other projects' formats and frameworks, one module each."""
+"""Integrations with other projects' formats and frameworks, one module each."""
