@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmrbench.grading.compare import compare
+from lmrbench.grading.compare import compare, margin
 from lmrbench.sandbox.inside.encoding import decode, encode
 from lmrbench.tasks.bounds import Bounds, Tolerance
 
@@ -110,3 +110,40 @@ def test_single_floats_agree_when_arrays_of_them_do(golden, observed, near):
         except OverflowError:
             array = np.array([math.inf])
         assert (difference(golden, other) is None) == (difference(np.array([golden]), array) is None)
+
+
+@given(
+    st.sampled_from(["float16", "bfloat16", "float32", "float64"]),
+    st.lists(st.floats(-100, 100), min_size=1, max_size=4),
+    st.floats(-9, 2),
+    st.sampled_from([(0.0, 1e-4), (1e-3, 0.0), (1e-5, 1e-6)]),
+)
+def test_at_the_margin_observations_begin_to_agree(dtype, values, exponent, tolerance):
+    golden = torch.tensor(values, dtype=getattr(torch, dtype))
+    golden, observed = (decode(encode({"x": item, "y": 1.0})) for item in (golden, golden + 10.0**exponent))
+    bounds = Bounds(Tolerance(rtol=tolerance[0], atol=tolerance[1]))
+    found = margin(golden, observed, bounds)
+
+    if found is None:
+        assert compare(golden, observed, bounds.with_tolerances_scaled(0.999e6)) is not None
+        return
+    assert compare(golden, observed, bounds.with_tolerances_scaled(1.001 * found)) is None
+    if found > 1e-6:
+        assert compare(golden, observed, bounds.with_tolerances_scaled(0.999 * found)) is not None
+
+
+@pytest.mark.parametrize(
+    ("golden", "observed"),
+    [
+        ([1.0], [float("nan")]),
+        ([float("inf")], [1e308]),
+        (torch.tensor([float("nan")]), torch.tensor([0.0])),
+        (torch.tensor([1, 2]), torch.tensor([1, 3])),
+        ({"a": 1.0}, {"b": 1.0}),
+        ("x", "y"),
+    ],
+    ids=_kind_of,
+)
+def test_what_no_tolerance_allows_has_no_margin(golden, observed):
+    assert margin(decode(encode(golden)), decode(encode(observed)), Bounds(TOLERANCE)) is None
+    assert margin(decode(encode(golden)), decode(encode(golden)), Bounds(TOLERANCE)) == 1e-6

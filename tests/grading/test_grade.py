@@ -92,6 +92,16 @@ def test_an_answer_may_end_at_its_first_failure(pool, tasks):
     assert {case.verdict for case in passed.cases} == {"match"}
 
 
+def test_the_reason_of_an_error_has_the_frames_of_the_answer_and_none_of_the_worker(pool, tasks):
+    code = "def blend(self, values):\n    return deeper(values)\n\ndef deeper(values):\n    raise KeyError('x')"
+    (result,) = grades_of(pool, tasks, code)
+    reason = result.first_failure.reason
+
+    assert "in deeper" in reason
+    assert "case_runner" not in reason
+    assert reason.endswith("KeyError: 'x'")
+
+
 @pytest.mark.parametrize(
     ("code", "verdict", "words"),
     [

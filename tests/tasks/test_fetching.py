@@ -254,7 +254,7 @@ def test_tasks_on_fetched_code_are_listed_before_and_work_after(suite):
     arguments = ["grade", "--golden", "--mask", "--rewrites", "--wrong", "--suite", str(suite), "--workers", "1"]
     graded = runner.invoke(app, [*arguments, "--out", str(suite.parent / "run")])
     assert graded.exit_code == 0, graded.output
-    assert "is here" in runner.invoke(app, ["setup", "fetch", "--suite", str(suite)]).output
+    assert "is in the cache" in runner.invoke(app, ["setup", "fetch", "--suite", str(suite)]).output
 
 
 def test_twins_on_fetched_code_are_listed_before_and_edit_it_after(suite):

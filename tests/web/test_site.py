@@ -255,6 +255,10 @@ def test_numbers_are_those_of_the_report_and_nothing_of_checks_or_machines_is_to
     }
     text = (some / "index.html").read_text()
     assert "pass^" not in text.partition("</table>")[0]
+    # No run records settings, and one records its costs.
+    headings = re.findall(r"<th scope=\"col\"[^>]*>(?:<button[^>]*>)?([^<]*)", text)
+    assert "dollars" in headings
+    assert "protocol" not in headings
     # Four of six tasks pass, so that a passing answer took half as much again as an answer.
     assert "$0.3750" in text
     for file in some.iterdir():

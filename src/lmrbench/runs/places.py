@@ -29,7 +29,7 @@ RUNS = Path("runs")
 def run_folders(paths: Iterable[Path]) -> list[Path]:
     """Return the run folders at or below the given paths, without duplicates.
 
-    A path without a run at or below it is returned as it is. Raises UsageError for a path that is not a folder.
+    A folder that contains no run is returned unchanged. Raises UsageError for a path that is not a folder.
     """
     found: dict[tuple[int, int], Path] = {}
     for path in paths:

@@ -256,6 +256,6 @@ def _sandbox(settings: Settings, suite: Path) -> SandboxEnvironmentSpec:
     compose = yaml.safe_load(recipe.read_text("utf-8"))
     service = compose["services"]["default"]
     del service["build"]
-    # With `x-local`, Inspect uses an image that is on this machine as it is, and pulls any other image.
+    # With `x-local`, Inspect pulls the image only if this machine does not have it.
     service |= {"image": settings.agent_image, "x-local": True}
     return SandboxEnvironmentSpec("docker", ComposeConfig.model_validate(compose))

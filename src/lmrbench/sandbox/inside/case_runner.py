@@ -98,7 +98,7 @@ def _seed_everything(seed: int) -> None:
     np.random.seed(seed % 2**32)
     torch: Any = sys.modules.get("torch")
     if torch is not None:
-        # Not `torch.manual_seed`, which also keeps a traceback for each of the devices that there are not.
+        # `torch.manual_seed` would also format a traceback for each kind of device that is absent, which takes longer.
         torch.default_generator.manual_seed(seed)
 
 

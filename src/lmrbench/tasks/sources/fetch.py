@@ -64,7 +64,7 @@ def fetch(source: Source, progress: Progress = lambda done, total: None) -> None
 
 
 def fetch_sources(tasks: Iterable[Task], stages: Stages) -> Iterator[Finished]:
-    """Fetch the sources that tasks use, each once, and say what became of it.
+    """Fetch each source that tasks use, and yield the outcome.
 
     Args:
         tasks: the tasks.
@@ -76,7 +76,7 @@ def fetch_sources(tasks: Iterable[Task], stages: Stages) -> Iterator[Finished]:
     for tree in trees.values():
         name, source = tree.folder.name, tree.source
         if is_fetched(source):
-            yield Finished(f"{name}: {source} is here")
+            yield Finished(f"{name}: {source} is in the cache")
             continue
         try:
             with stages("", 1) as (_, advance):

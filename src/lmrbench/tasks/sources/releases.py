@@ -102,5 +102,5 @@ def _version(file: str, name: str) -> Version | None:
             project, version = parse_sdist_filename(file)
     except (InvalidSdistFilename, InvalidWheelFilename):
         return None
-    # A folder in pip's `find-links` also holds files of other packages.
+    # A folder of wheels also holds files of other packages.
     return version if project == canonicalize_name(name) else None
