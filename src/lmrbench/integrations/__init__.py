@@ -1,1 +1,1 @@
-"""Integrations with other projects' formats and frameworks, one module each."""
+"""Other projects' formats and frameworks, one module each."""

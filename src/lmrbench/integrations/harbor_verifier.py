@@ -1,8 +1,8 @@
-"""The program of Harbor's verifier: grade a workspace on freshly generated cases, and write the reward.
+"""The program of Harbor's verifier: grade a workspace under fresh cases, and write the reward.
 
-`python -m lmrbench.integrations.harbor_verifier TASK SUITE WORKSPACE LOGS` writes `reward.txt`, which contains 1 or 0,
-and `grade.json`, the grade without the names of cases and the reasons of verdicts. If this machine can't grade, the
-program exits with 1 and writes no reward.
+`python -m lmrbench.integrations.harbor_verifier TASK SUITE WORKSPACE LOGS` writes `reward.txt`, 1 or 0, and
+`grade.json`, the grade without names and reasons of cases. If this machine can't grade, the program exits with 1 and
+writes no reward.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from lmrbench.grading.reading import collect_workspace
 from lmrbench.tasks.submission import Submission
 
 SYSTEM = "agent"
-# This back end works in a container without extra privileges.
+# It works in a container without added rights.
 SANDBOX = "landlock"
 
 
 def verify(task_id: str, suite: Path, workspace: Path, logs: Path) -> bool:
-    """Grade a workspace and write the reward. A workspace without a usable answer gets a reward of 0.
+    """Grade a workspace and write the reward. A workspace that can't be used fails.
 
     Args:
         task_id: the id of the answered task.
@@ -51,7 +51,7 @@ def verify(task_id: str, suite: Path, workspace: Path, logs: Path) -> bool:
 
 
 def main() -> None:
-    """Run the verifier with the arguments of the command line."""
+    """Run the verifier on the arguments of the command line."""
     task_id, *folders = sys.argv[1:]
     try:
         verify(task_id, *map(Path, folders))

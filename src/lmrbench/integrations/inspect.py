@@ -1,4 +1,4 @@
-"""The task, scorers and sandbox for Inspect, which finds them through the entry point group `inspect_ai`."""
+"""Task, scorers and sandbox for Inspect, which finds them by the entry point group `inspect_ai`."""
 
 from lmrbench.judging.scoring import judge
 from lmrbench.solving.provider import BubblewrapSandboxEnvironment

@@ -1,8 +1,7 @@
 """The formats that `lmrbench export` writes: those of lmrbench, and those of other packages.
 
-A package adds a format with an entry point in the group `lmrbench.exporters`. The entry point has the name of the
-format, and refers to a function `write(tasks, to, inputs)` that writes the tasks and yields each path when it is
-complete.
+A package adds a format by an entry point of the group `lmrbench.exporters`: its name, and a function
+`write(tasks, to, inputs)` that writes the tasks and yields each path when it is complete.
 """
 
 from __future__ import annotations
@@ -22,9 +21,9 @@ class Exporter:
     """A format of lmrbench.
 
     Attributes:
-        about: one line for the help, in which PATH stands for the value of --to.
-        place: "module:name" of the function that writes the format.
-        goldens: whether the function accepts `goldens=True`, and then writes the answers, too.
+        about: one line for the help, in which PATH is that of --to.
+        place: "module:name" of the function that writes it.
+        goldens: whether the function takes `goldens=True`, and writes the answers too.
     """
 
     about: str
@@ -49,10 +48,10 @@ def exporter(name: str, goldens: bool = False) -> Callable[..., Iterator[Path]]:
 
     Args:
         name: the name of the format.
-        goldens: whether the format must be able to write the answers, too.
+        goldens: whether the format must be able to write the answers too.
 
     Raises:
-        UsageError: there is no such format, or it must write the answers and can't.
+        UsageError: there is no such format, or it writes no answers.
     """
     if goldens and not (name in EXPORTERS and EXPORTERS[name].goldens):
         raise UsageError(f"--goldens needs --format {WITH_GOLDENS}")

@@ -2,8 +2,8 @@
 
 A file holds objects with `instance_id`, `model_name_or_path` and `model_patch`, as JSON lines or as one JSON list. It
 may also be one JSON object that maps each instance to such an object or to the patch alone; the model is then named
-after the file. An instance is named by the id of a task, with `__` or a slash as the separator. A patch that can't be
-applied becomes a submission without code, which fails.
+after the file. An instance is a task's id, with `__` or a slash. A patch that can't be applied becomes a submission
+without code, which fails.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from lmrbench.records import Record, parsed_json, validated
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission, Text
 
-# The maximum size of a file that is a single JSON text, because such a file is parsed as a whole.
+# The maximum size of a file that is one JSON text, and so is parsed as a whole.
 MAX_BYTES = 16 * MAX_LINE_BYTES
 
 
@@ -69,7 +69,7 @@ def read_predictions(path: Path, tasks: Mapping[str, Task]) -> list[Submission]:
 
 
 def _values(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield each prediction of a file, or each line if it is another JSON Lines file, with its place in the file."""
+    """Yield each prediction of a file, or each line of another JSON Lines file, with its place in the file."""
     first = next(submitted_lines(path), None)
     if first is None:
         return

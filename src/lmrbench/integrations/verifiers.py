@@ -38,7 +38,7 @@ class LmrBenchTaskConfig(vf.TaskConfig):
         reward: `correct` (1 if all ordinary cases match, else 0), `robust` (1 if all cases match, else 0), or `share`
             (`Grade.share`).
         sandbox: the back end, or `auto`.
-        workers: the number of warm workers, or None for one per core.
+        workers: warm workers, or None for one per core.
     """
 
     reward: Literal["correct", "robust", "share"] = "correct"
@@ -125,7 +125,7 @@ class LmrBenchTask(_Graded):
 
 
 class LmrBenchAgentTask(_Graded):
-    """An agent implements the function. It works in a container, because this machine has the answers."""
+    """An agent implements the function in a container, because this machine holds the answers."""
 
     NEEDS_CONTAINER = True
 
@@ -191,7 +191,7 @@ def _tasks(suite: str) -> dict[str, Task]:
 
 @cache
 def _grader(suite: str, sandbox: str, workers: int | None) -> Grader:
-    """Return the grader, which all rollouts in this process share, so that its workers stay warm."""
+    """Return the grader of all rollouts in this process, so that its workers stay warm."""
     grader = Grader(suite, GradingPlan(sandbox=sandbox, workers=workers, kept=KEPT_IN_TRAINING))
     atexit.register(grader.close)
     return grader

@@ -1,4 +1,4 @@
-"""Export tasks as folders to edit. Other formats that have a folder for each task use `write_each`, too."""
+"""Tasks as folders to edit, one for each task. The formats whose tasks are folders share `write_each`."""
 
 from __future__ import annotations
 
@@ -29,14 +29,7 @@ def write_each(
 ) -> Iterator[Path]:
     """Write each task to a folder below `to`, and yield the folder.
 
-    If some folders may contain answers to tasks of other tiers, a README.md in `to` lists these tasks with the tiers.
-
-    Args:
-        tasks: The tasks.
-        to: The parent folder.
-        name_of: Returns the path of a task's folder below `to`.
-        write_task: Writes a task to a folder.
-        inputs: The part of the workspace that a solver sees.
+    If folders may hold answers to tasks of other tiers, a README.md in `to` lists them.
     """
     for task in tasks:
         folder = to / name_of(task)

@@ -1,1 +1,1 @@
-"""The audit of a task: measure whether its check accepts correct code and rejects wrong code."""
+"""The audit of a task: measures what its check rejects and what it accepts."""

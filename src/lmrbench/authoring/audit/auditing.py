@@ -1,4 +1,4 @@
-"""Audit a task of the function tier: measure whether its check accepts correct code and rejects wrong code."""
+"""The audit of a function-tier task: whether its check always accepts correct code and rejects wrong code."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import repository_files, unsolved_files
 from lmrbench.tasks.wrong import breaks_only_edge_cases
 
-# The reference and the plain rewrite run with all seeds, the other rewrites with this many.
+# The golden and the plain rewrite run under all seeds, the other rewrites under this many.
 SEEDS_FOR_REWRITES = 25
-# The number of seeds for costly cases, and for the reference on two threads.
+# The number of seeds for costly cases, and for the golden on two threads.
 SEEDS_FOR_COSTLY = 10
 
 _TWO_THREADS = """
@@ -46,7 +46,7 @@ def observe(case):
 
 
 def audit(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance = lambda *_: None) -> Certificate:
-    """Audit one task, and return its certificate.
+    """Measure one task.
 
     Args:
         task: The task.
@@ -55,8 +55,8 @@ def audit(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance =
         advance: Called with the name of a stage, the number of its finished jobs, and their total.
 
     Raises:
-        TaskError: The reference fails its own check.
-        SandboxError: The machine cannot run the check.
+        TaskError: The golden fails its own check.
+        SandboxError: The machine cannot run it.
     """
     laboratory = Laboratory(task, seeds, pool, advance)
     require_drawn_by_seed(laboratory)
@@ -103,7 +103,7 @@ def audit(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance =
 
 
 def tried_rewrites(laboratory: Laboratory) -> tuple[Variant, ...]:
-    """Run every rewrite with many seeds."""
+    """Try every rewrite under many seeds."""
     files = variant_files(laboratory.task, laboratory.task.files.rewrites)
     found: dict[str, Variant] = {}
     for names, seeds in (
@@ -117,11 +117,11 @@ def tried_rewrites(laboratory: Laboratory) -> tuple[Variant, ...]:
 
 
 def tried_wrong_versions(laboratory: Laboratory, until: Until) -> tuple[Variant, ...]:
-    """Run every wrong version with some seeds.
+    """Try every wrong version under some seeds.
 
     Args:
         laboratory: The laboratory of the task.
-        until: The condition for ending the run of a version; see `Trial`.
+        until: When the run of one may end.
     """
     texts = laboratory.task.files.wrong
     files = variant_files(laboratory.task, texts)
@@ -130,7 +130,7 @@ def tried_wrong_versions(laboratory: Laboratory, until: Until) -> tuple[Variant,
 
 
 def golden_runs(runs: Sequence[TrialResult], rounding_margin: float | None) -> GoldenRuns:
-    """Summarize repeated runs of the reference."""
+    """Summarize repeated runs of the golden."""
     return GoldenRuns(
         runs=len(runs),
         cases=sum(len(result.margins) for result in runs),
@@ -141,7 +141,7 @@ def golden_runs(runs: Sequence[TrialResult], rounding_margin: float | None) -> G
 
 
 def check_cost(laboratory: Laboratory, runs: Sequence[TrialResult]) -> CheckCost:
-    """Return the cost of a check, given repeated runs of the reference."""
+    """Return the cost of a check, given repeated runs of the golden."""
     first = laboratory.goldens[laboratory.seeds[0]]
     return CheckCost(
         cases=len(first.names),
@@ -153,22 +153,22 @@ def check_cost(laboratory: Laboratory, runs: Sequence[TrialResult]) -> CheckCost
 
 
 def tried_cheats(laboratory: Laboratory) -> tuple[Variant, ...]:
-    """Run every cheat with the first seed."""
+    """Try every cheat under the first seed."""
     task, seed = laboratory.task, laboratory.seeds[0]
-    # One cheat is correct only with the known seed, so it must fail with this one.
+    # One cheat is correct under another seed, and must fail under this one.
     files = {item.label: _files(task, item) for item in cheats(task, known_seed=seed + 1)}
     return laboratory.variants("cheats", files, [seed], case_seconds=HASTY)
 
 
 def variant_files(task: Task, texts: Mapping[str, str]) -> dict[str, Mapping[str, bytes] | None]:
-    """Put each rewrite or wrong version into a copy of the repository.
+    """Put rewrites or wrong versions into the repository.
 
     Args:
         task: The task.
-        texts: The source code of each version, by its name.
+        texts: The source of each version, by its name.
 
     Returns:
-        The files of the repository with each version, by its name; None if the version cannot be put into it.
+        The files of the repository with each version; None for one that cannot be put into it.
     """
     return {
         label: _files(task, Submission(system="audit", task=task.id, code=dict.fromkeys(task.goal_files, text)))
@@ -184,7 +184,7 @@ def _files(task: Task, submission: Submission) -> Mapping[str, bytes] | None:
 
 
 def _rounding_margins(laboratory: Laboratory) -> list[float]:
-    """Return the margins between single and double precision, for the cases that can be compared."""
+    """Return the margins of the cases that can be compared after single precision is replaced by double."""
     golden = repository_files(laboratory.task)
     precise = [
         Trial("golden", golden, seed, observe=laboratory.observing + _IN_DOUBLE_PRECISION)

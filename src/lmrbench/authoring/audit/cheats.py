@@ -1,4 +1,4 @@
-"""Cheats: answers that can be written without understanding a task. Every check must reject them."""
+"""Cheats: answers that need no understanding of a task, and that every check must reject."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def cheats(task: Task, known_seed: int) -> Iterator[Submission]:
 
     Args:
         task: The task to cheat on.
-        known_seed: The only seed with which the cheat "knows one seed" is correct.
+        known_seed: The only seed under which one of the cheats is correct.
     """
     for label, statements in _BODIES.items():
         yield with_bodies(task, "cheat", dict.fromkeys(task.targets, statements), label)

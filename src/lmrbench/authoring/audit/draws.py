@@ -1,4 +1,4 @@
-"""Audit the forensic draws of a suite, published or new."""
+"""Audit forensic draws of a suite: the published ones, or new ones."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from lmrbench.tasks.selection import select_with_draws
 def audit_draws(
     suite: Path, patterns: Iterable[str], fresh: int | None, sandbox: str, workers: int | None, stages: Stages
 ) -> list[AuditedDraw]:
-    """Test whether forensic draws are fair, and how much their logs change with two threads.
+    """Try forensic draws: whether they are fair, and what two threads change.
 
     Args:
         suite: The folder of the suite.
-        patterns: Papers or ids of forensic tasks; see `select_with_draws`.
+        patterns: The papers to try, or ids of forensic tasks; see `select_with_draws`.
         fresh: The seed of new draws; None for the published ones.
         sandbox: The sandbox that the programs run in.
         workers: The number of workers; one per core if None.

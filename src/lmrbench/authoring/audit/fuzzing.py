@@ -1,8 +1,8 @@
-"""Fuzzing: find inputs outside a check's cases that distinguish a variant from the reference.
+"""Fuzzing: whether some input that a check does not have distinguishes a variant from the golden.
 
-Reference and variant run on variations of the check's cases (`inside.widening`). A case counts only if the reference
+Golden and variant run over variations of the check's cases (`inside.widening`). A case counts only if the golden
 returns finite values that double precision confirms; otherwise the correct result is unknown. A variant that no such
-case distinguishes from the reference has no visible effect.
+case distinguishes from the golden has no visible effect.
 """
 
 from __future__ import annotations
@@ -25,10 +25,9 @@ from lmrbench.tasks.workspace import repository_files
 # A seed that no check is run with.
 SEED = 20_260_229
 _MOST_CASES, _FEWEST_CASES = 200, 40
-# The number of widened cases is chosen so that the reference needs about this many seconds for all of them.
+# The time limit of widened cases for one variant, in seconds of the golden.
 _SECONDS = 2.0
-# Tolerances other than those of double precision are multiplied by this factor, because rounding errors grow at other
-# magnitudes.
+# Tolerances are multiplied by this, because rounding errors grow at other magnitudes; not in double precision.
 _FACTOR = 100.0
 _HALF = Tolerance(rtol=0.3, atol=0.3)
 _WIDENED = """
@@ -43,7 +42,7 @@ def widened_cases(seed):
 def told_apart(
     laboratory: Laboratory, variants: Mapping[str, Mapping[str, bytes]], owner: str = "audit"
 ) -> dict[str, str]:
-    """Find differences between variants and the reference.
+    """Find differences between variants and the golden.
 
     Args:
         laboratory: The laboratory of the task.
@@ -51,7 +50,7 @@ def told_apart(
         owner: The owner of the variants' code.
 
     Returns:
-        For each variant that some widened case distinguishes from the reference, the case and the difference.
+        For each variant that some widened case distinguishes from the golden, the case and the difference.
     """
     if not variants:
         return {}
@@ -90,7 +89,7 @@ def _job(laboratory: Laboratory, files: Mapping[str, bytes], cases: Cases, owner
 def _sound_cases(
     laboratory: Laboratory, names: Sequence[str], golden: Outcome, precise: Outcome
 ) -> dict[int, tuple[str, Any]]:
-    """Return the name and the reference's observation of each case that counts, by number."""
+    """Return name and observation of each case in which the golden is reliable, by number."""
     sound = {}
     for number, (name, case) in enumerate(zip(names, golden.cases, strict=True)):
         if case.status != "observed" or not _finite(expected := decode(case.payload)):

@@ -1,4 +1,4 @@
-"""Limits on the length of instructions, which should state the request and not specify every detail."""
+"""Limits on the length of instructions, so that a solver reads what to implement and not a contract."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from collections.abc import Iterator
 
 from lmrbench.tasks.model import Task
 
-# The largest numbers of words before the first section of an instruction (for one target and for several targets), and
-# in each section.
+# The words of an instruction up to its first section, for one target and for several, and those of each section.
 _ONE_TARGET, _SEVERAL_TARGETS, _SECTION = 150, 250, 120
 _HEADING = re.compile(r"^## +(.+)$", re.MULTILINE)
 
 
 def too_long(task: Task) -> Iterator[str]:
-    """Yield a message for each part of an instruction that is too long.
+    """Yield a sentence for each part of an instruction that is too long.
 
     Args:
         task: The task. Sections begin with a Markdown heading of the second level, such as "## Edge cases".

@@ -1,6 +1,6 @@
-"""The laboratory of an audit: run a task's check on changed repositories, and compare them with the reference.
+"""The laboratory of an audit: runs a task's check over changed repositories, and compares with the golden.
 
-The variants that come with the suite share warm workers. Other code, such as an adversary's, has an owner of its own.
+All code that it runs comes with the suite, so the variants of a task share warm workers.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from lmrbench.sandbox.protocol import CaseOutcome, Cases, Job, Outcome, WorkerPo
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.workspace import third_party_imports
 
-# The time limit of a case, in seconds. It is long for code that should pass, so that a busy machine does not make it
-# fail, and short for mutants, because many of them loop forever.
+# The time limit of a case, in seconds: generous for code that should pass, because a busy machine is not flakiness, and
+# short for mutants, many of which loop forever.
 PATIENT, HASTY = 20.0, 1.0
-# The limit is never less than this multiple of the reference's time.
+# The limit is never less than this multiple of the golden's time.
 SLOWER = 4.0
 # A case is costly if it takes more than this share of the whole check.
 _COSTLY = 0.3
@@ -42,11 +42,11 @@ class Trial:
         files: The repository, by path.
         seed: The seed of the cases.
         owner: The owner of the code.
-        observe: The source code of another `observe`; None for the check's own.
+        observe: The source of another `observe`; None for the check's own.
         cases: The numbers of the cases; None for all.
-        case_seconds: The time limit of each case. Four times the reference's time is used instead if that is longer.
-        until: The condition for ending the run: all cases have run, a case has rejected the variant, or a case has
-            rejected it and at least one case has been observed.
+        case_seconds: The time limit of each case; four times the golden's time if that is more.
+        until: When the run may end: after all cases, at the first case that rejects the variant, or when a case has
+            rejected it and any case has been observed.
     """
 
     name: str
@@ -65,8 +65,8 @@ class TrialResult:
 
     Attributes:
         rejected_by: The names of the cases that reject the variant.
-        correct: Whether no ordinary case rejects it.
-        margins: The margin of each case; None for a difference beyond any tolerance, or without an observation.
+        correct: Whether no ordinary case does.
+        margins: The margin of each case; None for a case that differs in kind or was not observed.
         outcome: The outcome of the job.
     """
 
@@ -77,12 +77,12 @@ class TrialResult:
 
     @property
     def margin(self) -> float | None:
-        """The largest margin of the cases; None if the margin of a case is None."""
+        """The margin of the worst case; None if a case differs in kind or was not observed."""
         return worst(self.margins)
 
 
 class Laboratory:
-    """A task whose reference has been observed with all seeds, and a pool that runs trials.
+    """A task with its golden observed under all seeds, and a pool that runs trials.
 
     Attributes:
         task: The task.
@@ -90,16 +90,16 @@ class Laboratory:
         pool: The pool.
         advance: Called with the name of a stage, the number of its finished jobs, and their total.
         imports: The installed packages that the task imports.
-        goldens: The reference's observations, by seed.
-        observing: The source code of the check's `observe`.
+        goldens: The golden's observations, by seed.
+        observing: The source of the check's `observe`.
     """
 
     def __init__(self, task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance) -> None:
-        """Observe the reference with all seeds. The parameters are described with the attributes.
+        """Observe the golden under all seeds; see the attributes.
 
         Raises:
-            TaskError: The reference fails its own check.
-            SandboxError: The machine cannot run the check.
+            TaskError: The golden fails its own check.
+            SandboxError: The machine cannot run it.
         """
         self.task = task
         self.seeds = seeds
@@ -118,11 +118,11 @@ class Laboratory:
 
     @property
     def cheap(self) -> tuple[int, ...]:
-        """The numbers of the cases that are not costly."""
+        """The numbers of the other cases."""
         return tuple(number for number in range(len(self.goldens[self.seeds[0]].names)) if number not in self.costly)
 
     def by_cost(self, seed: int) -> tuple[int, ...]:
-        """Return the numbers of a seed's cases: ordinary before edge cases, and the costly ones last in each group."""
+        """Return the numbers of all cases under a seed: ordinary cases first, and costly ones last among each kind."""
         golden, costly = self.goldens[seed], self.costly
         return tuple(sorted(range(len(golden.names)), key=lambda number: (number in golden.edge, number in costly)))
 
@@ -140,7 +140,7 @@ class Laboratory:
             yield trials[number], self._result(trials[number], outcome)
 
     def observe(self, stage: str, jobs: Sequence[Job]) -> Iterator[tuple[int, Outcome]]:
-        """Run jobs without comparing them with the reference.
+        """Run jobs without comparing them with the golden.
 
         Args:
             stage: The name of the stage, for `advance`.
@@ -155,11 +155,11 @@ class Laboratory:
             yield numbered
 
     def job(self, files: Mapping[str, bytes], seed: int, cases: Cases | None = None, owner: str = "audit") -> Job:
-        """Return a job that observes a repository.
+        """Return a job.
 
         Args:
             files: The repository, by path.
-            seed: The seed of the check's cases and of the random generators.
+            seed: The seed of the check's cases, and for random numbers.
             cases: Cases to use instead of the check's own.
             owner: The owner of the code.
         """
@@ -167,7 +167,7 @@ class Laboratory:
         return replace(reference_job(self.task, seed, drawn), owner=owner, files=files, confirmed=False)
 
     def reason(self, trial: Trial, result: TrialResult) -> str:
-        """Return the reason for which the first of the rejecting cases rejects a trial."""
+        """Return why the first case that rejects a trial does so."""
         golden = self._golden(trial)
         number = golden.names.index(result.rejected_by[0]) if result.rejected_by[0] in golden.names else -1
         if result.outcome.broken is not None or not 0 <= number < len(result.outcome.cases):
@@ -191,15 +191,15 @@ class Laboratory:
         seeds_for_costly: int | None = None,
         until: Until = "all",
     ) -> tuple[Variant, ...]:
-        """Run each variant with each seed, and return the results in the order of `files`.
+        """Try each variant under each seed.
 
         Args:
             stage: The name of the stage, for `advance`.
             files: The repository's files for each variant, by its name; None if it cannot be put into the repository.
             seeds: The seeds.
-            must_pass: Whether a variant passes only if it passes with every seed. Otherwise one seed is enough.
+            must_pass: Whether a variant passes only if every seed accepts it. Otherwise it passes if any seed does.
             case_seconds: See `Trial`.
-            seeds_for_costly: The number of seeds with which the costly cases run; None for all.
+            seeds_for_costly: The number of seeds under which the costly cases run; None for all.
             until: See `Trial`.
         """
         trials = [
@@ -223,17 +223,17 @@ class Laboratory:
         )
 
     def cases_under(self, number: int, seeds_for_costly: int | None) -> tuple[int, ...] | None:
-        """Return the numbers of the cases to run with a seed: None for all, or those of the cheap ones.
+        """Return the cases to run under a seed: None for all, or the cheap ones if there are any.
 
         Args:
-            number: The index of the seed.
-            seeds_for_costly: The number of seeds with which the costly cases run; None for all.
+            number: The place of the seed.
+            seeds_for_costly: The number of seeds under which the costly cases run; None for all.
         """
         return self.cheap if seeds_for_costly is not None and number >= seeds_for_costly and self.cheap else None
 
     def _variant(self, name: str, results: Sequence[tuple[Trial, TrialResult]], must_pass: bool) -> Variant:
         margins = [result.margin for _, result in results]
-        # If an ordinary case rejects the variant with some seed, it is named rather than an edge case of another seed.
+        # A rejection by an ordinary case is named rather than one by an edge case under another seed.
         by_kind = sorted((result for _, result in results), key=lambda result: result.correct)
         rejections = [result.rejected_by[0] for result in by_kind if result.rejected_by]
         if not results:
@@ -255,13 +255,13 @@ class Laboratory:
         )
 
     def _share_of_limits(self, trial: Trial, result: TrialResult) -> float:
-        """Return the largest share that a run needed of any time limit for submissions."""
+        """Return the largest part of a time limit for submissions that a run needed."""
         golden = self._golden(trial)
         shares = [case.seconds / limit for case, limit in zip(result.outcome.cases, case_seconds(golden), strict=False)]
         return max([result.outcome.processor_seconds / check_seconds(golden), *shares])
 
     def _closest(self, results: Sequence[tuple[Trial, TrialResult]]) -> str:
-        """Return the name of the case with the largest margin, not counting margins of None."""
+        """Return the name of the case with the largest margin that is a number."""
         pairs = [
             (factor, case)
             for trial, result in results
@@ -282,12 +282,12 @@ class Laboratory:
         )
 
     def _settled(self, trial: Trial, golden: ReferenceOutputs) -> Callable[[int, CaseOutcome], bool]:
-        """Return a function that decides after each case whether the trial may end."""
+        """Return a function that tells after each case whether the trial may end."""
         found: set[str] = set()
 
         def settled(number: int, case: CaseOutcome) -> bool:
             if number == 0:
-                # A job whose worker was lost starts again from its first case.
+                # A job whose worker was lost starts again.
                 found.clear()
             if number < len(golden.names) and _rejects(self._factor(trial, number, case)):
                 found.add("rejected")
@@ -322,7 +322,7 @@ class Laboratory:
         return TrialResult(tuple(rejected_by), correct, tuple(margins), outcome)
 
     def _factor(self, trial: Trial, place: int, case: CaseOutcome | None) -> float | None:
-        """Return the margin of a trial's case. It is None for a difference beyond any tolerance, or if unobserved."""
+        """Return the margin of a trial's case, or None if it has no observation, or one that no tolerance allows."""
         golden = self.goldens[trial.seed]
         numbers = range(len(golden.names)) if trial.cases is None else trial.cases
         if place >= len(numbers) or case is None or case.status != "observed":
@@ -340,12 +340,12 @@ def _rejects(factor: float | None) -> bool:
 
 
 def worst(margins: Iterable[float | None]) -> float | None:
-    """Return the largest margin. None, a difference beyond any tolerance, is larger than any number."""
+    """Return the largest margin. None, a difference that no tolerance allows, is larger than any number."""
     largest = max((math.inf if item is None else item for item in margins), default=0.0)
     return None if largest == math.inf else round(largest, 6)
 
 
 def least(margins: Iterable[float | None]) -> float | None:
-    """Return the smallest margin. None, a difference beyond any tolerance, is larger than any number."""
+    """Return the smallest margin. None, a difference that no tolerance allows, is larger than any number."""
     smallest = min((math.inf if item is None else item for item in margins), default=math.inf)
     return None if smallest == math.inf else round(smallest, 6)

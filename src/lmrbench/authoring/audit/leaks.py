@@ -1,9 +1,8 @@
 """Leaks and missing facts: whether a workspace gives an answer away, and whether it says enough to write one.
 
-The reference's body of a target is split into n-grams of tokens. A leak is the share of them in a single file of a
-workspace, either verbatim or, within functions, with all names normalized. No workspace may contain the answer to any
-task of the same or of another paper. A task is under-specified if a body uses a literal that no file, summary or
-instruction states.
+A leak is the share of a golden body's n-grams of tokens that are in a single file of a workspace, either verbatim or,
+within functions, with all names normalized. No workspace may hold the golden of any task, of its own paper or of
+another. A task is under-specified if its golden uses a literal that no file, summary or instruction states.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from lmrbench.tasks.model import Target, Task
 from lmrbench.tasks.workspace import workspace_files
 
 N = 8
-# In a package of a million lines, unrelated functions share this many normalized n-grams with a target by chance.
+# In a package of a million lines, unrelated functions share this many normalized n-grams with a golden by chance.
 _CHANCE = 11
 _Gram = tuple[str, ...]
 _TOKEN = re.compile(r"[^\W\d]\w*|\d[\w.]*|[^\w\s]")
@@ -43,7 +42,7 @@ class Leak(Record):
     """The largest part of an answer in one file.
 
     Attributes:
-        share: The share of the answer's n-grams that the file contains, from 0 to 1.
+        share: The share of the answer's n-grams that the file holds, from 0 to 1.
         place: The file, or the function in it; empty if the share is 0.
     """
 
@@ -52,11 +51,11 @@ class Leak(Record):
 
 
 class Missing(Record):
-    """The literals and names that a reference uses although the workspace does not state them.
+    """What a golden uses although the workspace does not state it.
 
     Attributes:
-        literals: The source code of each literal.
-        names: The names, some of which may come from a library.
+        literals: The source of each literal.
+        names: Names, which may be those of a library.
     """
 
     literals: tuple[str, ...]
@@ -64,10 +63,10 @@ class Missing(Record):
 
 
 class _Index(NamedTuple):
-    """The n-grams of the reference's bodies of some targets. Bodies are given by number.
+    """The n-grams of the bodies of goldens, which are numbered.
 
     Attributes:
-        verbatim: The bodies that contain each n-gram.
+        verbatim: The bodies that hold an n-gram.
         renamed: The same with names normalized.
         sizes: The number of n-grams of each body, verbatim and normalized.
     """
@@ -81,8 +80,8 @@ class _Excerpt(NamedTuple):
     """A file or a function in it.
 
     Attributes:
-        place: The path and, for a function, its name.
-        shares: The share of each body's n-grams that it contains, by the body's number; shares of 0 are left out.
+        place: The path, and the name of the function.
+        shares: The share of each body's n-grams that it holds, for shares above 0.
     """
 
     place: str
@@ -90,32 +89,32 @@ class _Excerpt(NamedTuple):
 
 
 def worst_leak(task: Task) -> Leak:
-    """Return the largest leak in a task's workspace of any target of the task or of its siblings."""
+    """Return the largest leak of a target in a task's workspace: one of the task itself, or of a sibling."""
     index = _index(_goldens(task, (*task.targets, *task.siblings)))
     pieces = [piece for path, data in workspace_files(task, "full").items() for piece in _pieces(path, data, index)]
     return _worst(pieces, range(len(index.sizes)))
 
 
 def foreign_leaks(tasks: Iterable[Task]) -> Iterator[tuple[Task, Task, Leak]]:
-    """Find leaks between papers. Normalized n-grams count only if more of them agree than would by chance.
+    """Find leaks between papers. Normalized n-grams count only if more of them agree than chance explains.
 
     Args:
         tasks: The tasks to compare with each other.
 
     Yields:
-        A task, a task of another paper whose answer is partly in the workspace of the first, and the largest leak.
+        A task, a task of another paper whose golden its workspace holds in part, and the largest such leak.
     """
     return _leaks(tasks, lambda task, other: task.paper.slug != other.paper.slug)
 
 
 def leaks_between_tiers(tasks: Iterable[Task]) -> Iterator[tuple[Task, Task, Leak]]:
-    """Find leaks between tasks of different tiers of a paper. Targets that both tasks have do not count.
+    """Find leaks between tasks of one paper and different tiers, except of targets that both have.
 
     Args:
         tasks: The tasks to compare with each other.
 
     Yields:
-        A task, a task of another tier whose answer is partly in the workspace of the first, and the largest leak.
+        A task, a task of another tier whose golden its workspace holds in part, and the largest such leak.
     """
     by_paper: dict[str, list[Task]] = {}
     for task in tasks:
@@ -173,7 +172,7 @@ def _index(goldens: Sequence[FunctionNode]) -> _Index:
 
 
 def _pieces(path: str, data: bytes, index: _Index, chance: int = 0) -> list[_Excerpt]:
-    """Return excerpts for a file and each of its functions. Those that contain no part of any body are left out.
+    """Return a file and every function in it, without those that hold nothing of any body.
 
     Args:
         path: The path of the file.
@@ -182,7 +181,7 @@ def _pieces(path: str, data: bytes, index: _Index, chance: int = 0) -> list[_Exc
         chance: The number of normalized n-grams that may agree by chance and do not count.
     """
     if data.startswith(importlib.util.MAGIC_NUMBER):
-        # A compiled file counts as a full leak, because a decompiler can read it whatever its name is.
+        # A decompiler can read a compiled file under any name.
         return [_Excerpt(path, dict.fromkeys(range(len(index.sizes)), 1.0))]
     text = _notebook_code(data) if path.endswith(".ipynb") else data.decode("utf-8", "replace")
     pieces = [_Excerpt(path, _shares(_tokens(text), index, in_function=False))]
@@ -195,7 +194,7 @@ def _pieces(path: str, data: bytes, index: _Index, chance: int = 0) -> list[_Exc
 
 
 def _shares(tokens: list[str], index: _Index, in_function: bool, chance: int = 0) -> dict[int, float]:
-    """Return the share of each body that a text contains. Normalized n-grams count only within functions."""
+    """Return the share of each body that a text holds. Normalized n-grams count within functions only."""
     shares: dict[int, float] = {}
     kinds = [(tokens, index.verbatim, 0), *([(_renamed(tokens), index.renamed, chance)] if in_function else [])]
     for kind, (texts, holders, least) in enumerate(kinds):
@@ -207,9 +206,9 @@ def _shares(tokens: list[str], index: _Index, in_function: bool, chance: int = 0
 
 
 def missing(task: Task) -> Missing:
-    """Return the literals and names in the reference's bodies that are nowhere in the workspace.
+    """Return the literals and names in the goldens' bodies that are nowhere in the workspace.
 
-    Messages and patterns of axes (as in einsum) do not count, because a solver may write them in any other way.
+    Texts of messages and patterns that name axes are excluded, because any others do as well.
     """
     text = "\n".join(data.decode("utf-8", "replace") for data in workspace_files(task, "full").values())
     words = set(re.findall(r"[^\W\d]\w*", text)) | set(dir(builtins)) | set(keyword.kwlist)
@@ -242,7 +241,7 @@ def missing(task: Task) -> Missing:
 
 
 def _messages(statement: ast.stmt) -> Iterator[ast.AST]:
-    """Yield the parts of a statement that contain messages: exceptions, texts of assertions, prints, logs, warnings."""
+    """Yield the messages in a statement: of exceptions and assertions, and what is printed, logged or warned of."""
     for node in ast.walk(statement):
         if isinstance(node, ast.Raise):
             yield node

@@ -1,7 +1,7 @@
-"""Mutants: generated mistakes in the reference, which a check has to reject.
+"""Mutants: generated mistakes in a golden, which a check has to reject.
 
-A mutant is a copy of a target's file with one change in the target's body. There are two tables of operators:
-`expressions` contains mistakes in one expression, `numerics` contains forms that differ only for extreme values.
+A mutant is the golden's file with one change in the body of a target. There are two tables of operators: `expressions`
+has mistakes in one expression, `numerics` has forms that differ only for extreme values.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from lmrbench.tasks.workspace import repository_files
 
 @dataclass(frozen=True)
 class Mutant:
-    """A reference with one change.
+    """A golden with one change.
 
     Attributes:
         id: The id, which is stable as long as target, operator and change are the same.
         operator: The name of the operator.
         target: The changed function.
-        diff: The diff of the function, with both versions formatted by `ast.unparse`.
+        diff: The difference in the function, both versions formatted by `ast.unparse`.
         file: The changed file.
     """
 
@@ -42,7 +42,7 @@ class Mutant:
 
 
 def mutants(task: Task, operators: Sequence[Operator] = EXPRESSIONS) -> tuple[Mutant, ...]:
-    """Return the distinct mutants of a task's targets, in source order.
+    """Return every mutant of a task's targets, each change once, in the order of the text.
 
     Args:
         task: The task.

@@ -1,7 +1,7 @@
-"""Mutation testing: count the mutants of one expression and of behaviour that a check rejects.
+"""Mutation testing of a check: how many mutants of one expression and of behaviour it rejects.
 
-Ordinary cases run first, and only mutants that survive all cases run with further seeds. A surviving mutant of
-behaviour does not count if no widened case distinguishes it from the reference, unless it is certainly wrong.
+Ordinary cases run first, and only mutants that survive all cases run under further seeds. Of the surviving mutants of
+behaviour, those that no widened case distinguishes from the golden do not count.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def observe(case):
 
 
 def mutations(laboratory: Laboratory) -> tuple[Mutation, Mutation]:
-    """Run a task's check on all mutants.
+    """Try all mutants of a task.
 
     Returns:
         The results for mutants of one expression, and for mutants of behaviour.
@@ -58,11 +58,11 @@ def mutations(laboratory: Laboratory) -> tuple[Mutation, Mutation]:
 
 
 def expression_mutation(laboratory: Laboratory, others: Sequence[Mutant] = ()) -> Mutation:
-    """Run a task's check on all mutants of one expression.
+    """Try all mutants of one expression of a task.
 
     Args:
         laboratory: The laboratory of the task.
-        others: Other mutants that may be in the task's list of equivalent mutants.
+        others: Other mutants that its list of equivalent mutants may name.
 
     Raises:
         TaskError: The task's list of equivalent mutants is invalid.
@@ -87,7 +87,7 @@ def _behavioural(laboratory: Laboratory) -> tuple[tuple[Mutant, ...], frozenset[
 
 
 def _recorded(laboratory: Laboratory) -> Mapping[str, Sequence[RecordedCall]]:
-    """Observe the reference, and return the first calls of each target."""
+    """Return the first calls of each target while the golden is observed."""
     task, seed = laboratory.task, laboratory.seeds[0]
     files = {**repository_files(task), **inside_files()}
     for target in task.targets:
@@ -107,7 +107,7 @@ def _recorded(laboratory: Laboratory) -> Mapping[str, Sequence[RecordedCall]]:
 
 
 class _Trials:
-    """Runs the mutants of one kind, with the additional files that they import."""
+    """Mutants of one kind in the laboratory, with the additional files that they import."""
 
     def __init__(self, laboratory: Laboratory, kind: str, beside: Mapping[str, bytes], until: Until) -> None:
         self.laboratory = laboratory
@@ -115,16 +115,16 @@ class _Trials:
         self.until = until
         self.golden = {**repository_files(laboratory.task), **beside}
         self.by_ordinary: set[str] = set()
-        # Mutants that fail in every case. Every check rejects them, so mutants of behaviour that do so do not count.
+        # Mutants that fail in every case, which every check rejects.
         self.stillborn: set[str] = set()
 
     def mutation(self, every: Sequence[Mutant], declared: set[str], certain: frozenset[str] | None) -> Mutation:
-        """Run the check on mutants, and count the rejected ones.
+        """Try mutants.
 
         Args:
             every: The mutants.
-            declared: The ids of the mutants that the author declares equivalent.
-            certain: The ids of the mutants that count even if no input shows a difference; None if all count.
+            declared: The ids of those that the author declares equivalent.
+            certain: The ids of those that count even if no input shows a difference; None if all count.
         """
         seeds = self.laboratory.seeds
         suspects = [mutant for mutant in every if mutant.id not in declared]

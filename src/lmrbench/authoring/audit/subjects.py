@@ -1,4 +1,4 @@
-"""Subjects: the facts about targets (signature, body, recorded calls) from which `behaviours` chooses mutants."""
+"""Subjects: what behaviours need to know about a target, from its signature, its body and its recorded calls."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ class SlotValue(Record):
     """The value of a slot in one call.
 
     Attributes:
-        kind: `floats` (a floating point tensor or array), `array` (any other tensor or array), `number`, `model`, or
-            else the name of the value's type.
+        kind: `floats`, `array`, `number`, `model`, or the name of its type.
         value: The value, if it is a number, string, boolean or None.
         dtype: The dtype of a tensor or array.
         rows: The length of the first axis, or of a list, tuple or dict; -1 if it has none.
@@ -51,7 +50,7 @@ class Slot:
 
     Attributes:
         name: Its name.
-        default: The source code of its default; None if it has none.
+        default: The source of its default; None if it has none.
         values: Its values in the recorded calls.
     """
 
@@ -79,13 +78,13 @@ class Slot:
 
 @dataclass(frozen=True)
 class Subject:
-    """The facts about a target that decide which mutants of behaviour it has.
+    """A target as behaviours see it.
 
     Attributes:
         target: The target.
         is_method: Whether it is called with `self`.
         slots: Its parameters and the settings that it reads.
-        dtypes: The floating point dtypes among the values of its slots.
+        dtypes: The floating point dtypes among its values.
         raised: The built-in exceptions that its calls raised.
     """
 
@@ -146,7 +145,7 @@ def _parameters(node: FunctionNode) -> dict[str, str | None]:
 
 
 def _settings(node: FunctionNode) -> list[str]:
-    """Return the attributes of `self` that the body reads but does not call, as full paths such as `self.args.beta`."""
+    """Return the attributes of `self` that the body reads but does not call, each with its longest path."""
     called = {id(part.func) for part in ast.walk(node) if isinstance(part, ast.Call)}
     inner = {id(part.value) for part in ast.walk(node) if isinstance(part, ast.Attribute)}
     found = []

@@ -1,8 +1,8 @@
 """The audit of the method and twin tiers.
 
-It is the audit of the function tier without mutants of behaviour. A method's check must not require a detail that
-documents and logged results leave open: each mutant that it rejects must be decided by one of these. Constants need
-not be stated in addition. A twin has the check of its original, whose certificate covers behaviour.
+It measures the same as that of the function tier, except for mutants of behaviour. The check of a method grades nothing
+that documents and logged results leave open: each mutant that it rejects must be decided by one of these, and constants
+need not be stated. A twin has the check of its original, whose certificate covers behaviour.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from lmrbench.tasks.workspace import repository_files, unsolved_files
 def audit_of_tier(
     task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance = lambda *_: None
 ) -> Certificate:
-    """Audit a task of the method or twin tier, and return its certificate.
+    """Measure a task of the method or twin tier.
 
     Args:
         task: The task.
@@ -42,8 +42,8 @@ def audit_of_tier(
         advance: Called with the name of a stage, the number of its finished jobs, and their total.
 
     Raises:
-        TaskError: The reference fails its own check.
-        SandboxError: The machine cannot run the check.
+        TaskError: The golden fails its own check.
+        SandboxError: The machine cannot run it.
     """
     laboratory = Laboratory(task, seeds, pool, advance)
     require_drawn_by_seed(laboratory)

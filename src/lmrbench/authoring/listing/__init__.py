@@ -1,1 +1,1 @@
-"""Find what is new in a version of a package. Files are only parsed; nothing is imported or run."""
+"""What is new in a package between two versions, read from the syntax of its files. Nothing is imported or run."""

@@ -1,4 +1,4 @@
-"""Find the definitions that are new in a version of a package, with their papers, their callers and their GPU use."""
+"""What a version of a package has and an earlier one has not, with what an author of tasks asks first."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from lmrbench.authoring.listing.definitions import Kind, Package, absent, copied
 from lmrbench.records import Record
 from lmrbench.tasks.model import Target
 
-# Where a paper is named, from the most to the least reliable place. A paper that is named in a folder or in a line of
-# documentation may belong to something else.
+# From the surest to the least sure. A whole folder or a line of documentation may be about something else.
 Where = Literal["docstring", "class", "comment", "module", "folder", "documentation", ""]
 MOST_PAPERS = 2
 SHORTEST_NAME = 3
@@ -28,16 +27,16 @@ class Addition(Record):
     """A new function, class or method.
 
     Attributes:
-        target: Its file and qualified name, in the format that `lmrbench task new` accepts.
-        part: The innermost new folder that contains it, or else its file.
-        kind: Whether it is a function, a class or a method.
+        target: Its place, as `lmrbench task new` takes it.
+        part: The innermost new folder that holds it, or else its file.
+        kind: What it is.
         lines: The number of lines of its source.
-        parameters: The names of its parameters; for a class, those of `__init__`.
+        parameters: The names of its parameters, of those of `__init__` for a class.
         callers: The definitions of the package that use it.
         papers: The addresses of the papers that are named closest to it.
-        named_in: The place where these papers are named; empty without papers.
+        named_in: Where they are named; empty without papers.
         gpu: Whether it needs a GPU, may need one, or does not.
-        version: The first version that has it; empty until `dated` sets it.
+        version: The first version that has it; empty until it is looked for.
         date: The date of that version; empty if the index does not state it.
     """
 
@@ -55,15 +54,14 @@ class Addition(Record):
 
 
 def additions(files: Mapping[str, bytes], package: Package, before: Package) -> list[Addition]:
-    """Return the new definitions of a version, except copies, overloads and definitions inside functions.
+    """Return what is new in a version, without copies, overloads, and what is defined inside of functions.
 
-    Definitions for which a paper is named come first, then those in new folders and files. Within each group, the
-    definitions are sorted by paper, and those that need a GPU are last.
+    Those of a paper come first, then those in new files, paper by paper, without a GPU before with one.
 
     Args:
-        files: All files of the version by path, including its documentation.
-        package: The definitions of the version.
-        before: The definitions of the earlier version.
+        files: The files of the version, by path, with its documentation.
+        package: The version.
+        before: The earlier version.
     """
     places = [place for place in absent(package, before, package.definitions) if not copied(package, before, place)]
     uses, papers = Uses(package), _Papers(files, package, before, places)
@@ -82,20 +80,20 @@ def additions(files: Mapping[str, bytes], package: Package, before: Package) -> 
             named_in=where,
             gpu=uses.gpu[place],
         )
-        # Definitions with equal keys stay in the package's order, because Python's sort is stable.
+        # Python's sort keeps the order of the package among equals.
         key = (not named, papers.part(place) not in papers.new, named, uses.gpu[place] == "needs")
         found.append((key, addition))
     return [addition for _, addition in sorted(found, key=lambda pair: pair[0])]
 
 
 def dated(found: Sequence[Addition], package: Package, releases: Iterable[tuple[str, str, Package]]) -> list[Addition]:
-    """Return copies of additions that state the first release with the definition, and the date of that release.
+    """Return additions with the first release that has them, and its date.
 
     Args:
         found: The additions.
-        package: The definitions of the version in which the additions were found.
-        releases: The number, date and definitions of each release, earliest first and ending with `package`. The
-            iterable is read only until every addition has been found in a release.
+        package: The version that they were found in.
+        releases: Number, date and content of each release from the earliest on, that version last. None is taken from
+            it after the last addition was found.
     """
     missing = [Target.parse(item.target) for item in found]
     first: dict[str, dict[str, str]] = {}
@@ -119,12 +117,12 @@ class _Papers:
             Counter(part for place in group for part in _around(place)) for group in (places, package.definitions)
         )
         earlier = {part for file in before.modules for part in (file, *_folders(file))}
-        # A folder with moved code also has a new path, so a part is new only if most of its definitions are.
+        # What was moved is in new folders too, but most of it is not new.
         self.new = {part for part, count in new.items() if part not in earlier and 2 * count >= all_[part]}
         self.stems = Counter(PurePosixPath(part).stem for part in all_)
 
     def of(self, place: Target) -> tuple[tuple[str, ...], Where]:
-        """Return the papers that are named closest to a definition, and the place where they are named."""
+        """Return the papers that are named closest to a definition, and where."""
         item = self.package.definitions[place]
         near: list[tuple[Where, str]] = [("docstring", _docstring(item.node)), ("comment", item.text)]
         owner = Target(file=place.file, qualname=place.qualname.rpartition(".")[0] or place.qualname)
@@ -145,7 +143,7 @@ class _Papers:
         return (), ""
 
     def part(self, place: Target) -> str:
-        """Return the innermost new folder that contains a definition, or else its file."""
+        """Return the innermost new folder that holds a definition, or else its file."""
         return next((part for part in _folders(place.file) if part in self.new), place.file)
 
     def _named_in(self, part: str) -> tuple[str, ...]:
@@ -161,7 +159,7 @@ class _Papers:
 
     @cached_property
     def _documentation(self) -> list[tuple[frozenset[str], str]]:
-        """The words and the paper of each line of documentation that names exactly one paper."""
+        """The words of each line of documentation that names one paper, and the paper."""
         found = []
         for file in self.files:
             if file.endswith((".md", ".rst", ".dist-info/METADATA", "PKG-INFO")):
@@ -172,7 +170,7 @@ class _Papers:
 
 
 def _around(place: Target) -> Iterator[str]:
-    """Yield the file of a definition and its folders, innermost first, without the package's own folder."""
+    """Yield the file of a definition and its folders, from the innermost on, without the package's own folder."""
     yield place.file
     yield from _folders(place.file)
 

@@ -1,7 +1,7 @@
-"""Find which definitions of a package use each other, and which of them seem to need a GPU.
+"""Which definition of a package uses which other, and whether it seems to run without a GPU.
 
-Names are resolved through imports, including those that an `__init__.py` re-exports. A method is recognized if it is
-called on `self`, or if only one class has a method of its name. Uses through registries and `getattr` are missed.
+Names are followed through imports, also those that a package's `__init__` passes on. A method is found by `self`, or by
+its name if only one class has it. Uses through registries and by `getattr` are not seen.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from lmrbench.source.syntax import FunctionNode
 from lmrbench.tasks.model import Target
 
 Gpu = Literal["no", "may", "needs"]
-# Libraries whose code runs only on GPUs, and libraries with some code that runs only on GPUs.
+# Libraries whose code runs on GPUs alone, and those of which a part does.
 GPU_LIBRARIES = frozenset(
     ("triton", "tilelang", "cupy", "flash_attn", "flash_attn_interface", "causal_conv1d", "mamba_ssm", "deep_gemm")
 )
@@ -27,7 +27,7 @@ _EXTENSIONS = frozenset(("cpp_extension", "load_inline", "CUDAExtension"))
 
 
 class Uses:
-    """The uses of a package's definitions by each other.
+    """The uses of definitions in a package.
 
     Attributes:
         package: The package.
@@ -45,12 +45,12 @@ class Uses:
 
     @cached_property
     def of(self) -> Mapping[Target, frozenset[Target]]:
-        """The other definitions that each definition uses. Uses in a method count for the method, not for its class."""
+        """The definitions that each definition uses, without itself. A class does not count what its methods use."""
         return {place: frozenset(self._used(place, item)) - {place} for place, item in self.package.definitions.items()}
 
     @cached_property
     def callers(self) -> Mapping[Target, list[Target]]:
-        """For each definition, the other definitions that use it."""
+        """The definitions that use each definition."""
         found = defaultdict(list)
         for place, used in self.of.items():
             for target in used:
@@ -59,7 +59,7 @@ class Uses:
 
     @cached_property
     def gpu(self) -> Mapping[Target, Gpu]:
-        """Whether each definition needs a GPU in its own code, may need one because of its uses, or does not."""
+        """Whether each definition needs a GPU by its own code, or may need one because of what it uses."""
         own = {place: self._own_gpu(place, item) for place, item in self.package.definitions.items()}
         needing = [place for place, found in own.items() if found == "needs"]
         reached = set(needing)
@@ -128,7 +128,7 @@ class Uses:
         return None
 
     def _read_imports(self, file: str) -> dict[str, tuple[str, str | None]]:
-        """Map each imported name to its source: a file or library, and the name in it (None for a whole module)."""
+        """Return the file, or the library of another package, and the name in it, of each imported name."""
         found: dict[str, tuple[str, str | None]] = {}
         for node in ast.walk(self.package.modules[file].tree):
             if isinstance(node, ast.Import):
@@ -145,7 +145,7 @@ class Uses:
         return found
 
     def _file(self, module: str) -> str:
-        """Return the file of a module, or the name of its library if it belongs to another package."""
+        """Return the file of a module, or the top-level name of one of another package."""
         path = module.replace(".", "/")
         for file in (f"{path}.py", f"{path}/__init__.py"):
             if file in self.package.modules:
@@ -154,12 +154,12 @@ class Uses:
 
 
 def _package_of(file: str, level: int) -> str:
-    """Return the package that an import with this many leading dots starts from; empty for an absolute import."""
+    """Return the package that a relative import of a level starts from; empty for an absolute one."""
     return ".".join(PurePosixPath(file).parts[:-level]) if level else ""
 
 
 def _own_nodes(item: Definition) -> Iterator[ast.AST]:
-    """Yield the nodes of a definition. The methods and inner classes of a class are left out."""
+    """Yield the nodes of a definition; of a class, without its methods and inner classes."""
     if not isinstance(item.node, ast.ClassDef):
         yield from ast.walk(item.node)
         return

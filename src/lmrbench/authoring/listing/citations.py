@@ -1,4 +1,4 @@
-"""Find the papers that a text names by an arXiv, DOI, ACL Anthology or OpenReview id, or by a link labelled "paper"."""
+"""Papers that a text names: by arXiv number, DOI, number of the ACL Anthology, OpenReview, or a link called "paper"."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _OTHERS = re.compile(r"arxiv\.org|huggingface\.co|alphaxiv\.org|doi\.org|aclanth
 
 
 def papers_in(text: str) -> tuple[str, ...]:
-    """Return the addresses of the papers that a text names, in order of appearance and without repetitions."""
+    """Return the addresses of the papers that a text names, in its order, each once."""
     found: list[tuple[int, str]] = []
     for pattern, form in _PATTERNS:
         for match in pattern.finditer(text):

@@ -1,8 +1,7 @@
-"""Read the functions, classes and methods of a package, and find those that another version of it lacks.
+"""The functions, classes and methods of a package, and which of them another version has already.
 
-A version has a definition if the same file contains one of that name, or if it contains the definition under another
-path or name. Moved and renamed definitions are recognized by the share of common lines of their bodies, as written by
-`ast.unparse` without docstrings and annotations of arguments.
+Another version has a definition if it has one of that name in the same file, or one that was moved or renamed since.
+Bodies are compared line by line as Python writes them, without comments, docstrings and annotations of arguments.
 """
 
 from __future__ import annotations
@@ -20,10 +19,9 @@ from lmrbench.source.syntax import DefinitionNode, FunctionNode, decode, syntax_
 from lmrbench.tasks.model import Target
 
 Kind = Literal["function", "class", "method"]
-# Bodies with fewer lines are often equal by chance.
+# A shorter body says little about where it comes from.
 FEWEST_LINES = 3
-# The smallest share of common lines at which a removed and a new body count as the same definition, if the names are
-# equal and if they differ.
+# The share of common lines from which a body that left one place and one that appeared elsewhere are the same.
 SAME_NAME, OTHER_NAME = 0.6, 0.8
 
 
@@ -33,7 +31,7 @@ class Definition:
 
     Attributes:
         qualname: Its qualified name.
-        kind: Whether it is a function, a class or a method.
+        kind: What it is.
         node: The definition in the syntax tree.
         text: Its source, with decorators and comments.
     """
@@ -45,7 +43,7 @@ class Definition:
 
     @cached_property
     def body(self) -> Counter[str]:
-        """The number of occurrences of each line of its body."""
+        """How often each line of its body occurs."""
         return Counter(_lines(self.node))
 
     @property
@@ -60,7 +58,7 @@ class Definition:
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The names of its parameters (for a class, those of `__init__`), without `self` and `cls`."""
+        """The names of its parameters, of those of `__init__` for a class, without `self` and `cls`."""
         node: DefinitionNode | None = self.node
         if isinstance(node, ast.ClassDef):
             node = next(
@@ -81,7 +79,7 @@ class Module:
     Attributes:
         tree: Its syntax tree.
         text: Its text.
-        definitions: Its functions, classes and methods, including those in `if` and `try` statements at the top level.
+        definitions: Its functions, classes and methods, also those in branches of its top level.
     """
 
     tree: ast.Module
@@ -90,13 +88,13 @@ class Module:
 
 
 class Package:
-    """The modules and definitions of one version of a package.
+    """The modules of a version, and its definitions by place and by content.
 
-    Test files and files that cannot be parsed are left out.
+    Files that cannot be parsed, and those of tests, are left out.
 
     Attributes:
         modules: The modules, by path.
-        definitions: The definitions, by file and qualified name.
+        definitions: The definitions, by place.
     """
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
@@ -112,7 +110,7 @@ class Package:
 
     @cached_property
     def by_body(self) -> Mapping[frozenset[tuple[str, int]], list[Definition]]:
-        """The definitions that have the same body, by that body."""
+        """The definitions that have a body in common."""
         found = defaultdict(list)
         for item in self.definitions.values():
             found[frozenset(item.body.items())].append(item)
@@ -120,7 +118,7 @@ class Package:
 
     @cached_property
     def by_qualname(self) -> Mapping[str, list[Target]]:
-        """The definitions with the same qualified name, by that name."""
+        """The places of each qualified name."""
         found = defaultdict(list)
         for place in self.definitions:
             found[place.qualname].append(place)
@@ -128,27 +126,19 @@ class Package:
 
 
 def copied(package: Package, other: Package, place: Target) -> bool:
-    """Return whether another version has a definition with the same body.
-
-    If the body is short, the names must be equal, too.
-
-    Args:
-        package: The version that has the definition.
-        other: The other version.
-        place: The file and qualified name of the definition.
-    """
+    """Return whether a definition is a copy of any definition of another version, whatever that is called."""
     item = package.definitions[place]
     equal = other.by_body.get(frozenset(item.body.items()), ())
     return any(item.body.total() >= FEWEST_LINES or found.name == item.name for found in equal)
 
 
 def absent(package: Package, other: Package, places: Iterable[Target]) -> list[Target]:
-    """Return the definitions that another version of the package lacks, even under another path or name.
+    """Return the definitions of a package that another version of it has neither at their place nor elsewhere.
 
     Args:
-        package: The version that has the definitions.
+        package: The version that has them.
         other: The other version.
-        places: The definitions to look for, by file and qualified name.
+        places: The places of the definitions to look for.
     """
     left = [place for place in other.definitions if place not in package.definitions]
     by_name = defaultdict(list)
@@ -157,7 +147,7 @@ def absent(package: Package, other: Package, places: Iterable[Target]) -> list[T
     classes: dict[Target, Target | None] = {}
 
     def origin(place: Target) -> Target | None:
-        """Return the file and name of a definition in the other version, or None if that version lacks it."""
+        """Return where the other version has a definition."""
         item = package.definitions[place]
         if place in other.definitions:
             return place
@@ -186,7 +176,7 @@ def absent(package: Package, other: Package, places: Iterable[Target]) -> list[T
 
 def _likeness(left: Counter[str], right: Counter[str]) -> float:
     total = left.total() + right.total()
-    # There are at most as many common lines as the smaller body has. This bound avoids slow counts for most pairs.
+    # The smaller one bounds what both have in common, and counting that takes long.
     if not total or 2 * min(left.total(), right.total()) < SAME_NAME * total:
         return 0.0
     return 2 * (left & right).total() / total
@@ -197,7 +187,7 @@ def _is_test(path: str) -> bool:
     return parts[-1].startswith("test_") or any(part in ("test", "tests") for part in parts[:-1])
 
 
-# Cached, because most files are unchanged in the next version.
+# Most files are the same in the next version.
 @lru_cache(maxsize=16384)
 def _module(data: bytes) -> Module | None:
     try:
@@ -227,7 +217,7 @@ def _definitions(body: Iterable[ast.stmt], prefix: str, lines: list[str]) -> Ite
 
 
 def _lines(node: DefinitionNode) -> Iterator[str]:
-    """Yield the lines of a body, as written by `ast.unparse`. A nested definition yields its name and its own body."""
+    """Yield the lines of a body as Python writes them. A class has those of its methods, with their headers."""
     for statement in node.body:
         if isinstance(statement, DefinitionNode):
             yield f"def {statement.name}"

@@ -1,1 +1,1 @@
-"""Draft new tasks: choose the files of a repository, record calls of the target, and propose a check that runs."""
+"""Drafts of new tasks: record calls in a repository, choose its files, and propose a check that runs."""

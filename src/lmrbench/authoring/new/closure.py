@@ -1,7 +1,7 @@
-"""Find the helpers that only the targets use. Masking them together with the targets makes the task harder.
+"""Helpers that only the targets use. Masking them with the targets makes the task harder.
 
-Uses are found by name: a helper is not masked if anything else mentions its name, in code or as a string. Helpers
-whose name is defined twice are not masked either, nor are special methods, which Python calls implicitly.
+Uses are found by name: a helper stays in place if anything else mentions its name, in code or as a string. So does a
+helper whose name is defined twice, and a special method, which Python calls by itself.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from lmrbench.tasks.model import Target
 
 
 def closure(files: Mapping[str, bytes], targets: Iterable[Target]) -> tuple[Target, ...]:
-    """Add to the targets every function that is used only by targets and by functions added in this way.
+    """Extend targets by every function that only they, and other such functions, use.
 
     Args:
         files: The repository, by path. Files that are not valid Python are ignored.

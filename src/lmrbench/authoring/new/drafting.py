@@ -1,4 +1,4 @@
-"""Draft a task folder: choose the files to copy, and write the texts that the author then completes."""
+"""The first draft of a task folder: the files that are copied, and the texts that an author completes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def choose_files(files: Mapping[str, bytes]) -> tuple[dict[str, bytes], dict[str
 
 
 def why_left_out(name: str) -> str:
-    """Return the reason for leaving out a file of this name, or an empty string if it is kept."""
+    """Return why a file of this name is left out; empty if it is not."""
     return _LEFT_OUT.get(Path(name).suffix, "")
 
 
@@ -87,7 +87,7 @@ def _next_sibling(number: tuple[int, ...], depth: int) -> tuple[int, ...]:
 
 
 def files_beside(places: Sequence[Path], repository: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Read the files that only the recorded command needs, not the task.
+    """Read files that a command needs but the task does not.
 
     Args:
         places: Files and folders.
@@ -97,7 +97,7 @@ def files_beside(places: Sequence[Path], repository: Mapping[str, bytes]) -> dic
         The files by path; the paths of a folder's files begin with its name.
 
     Raises:
-        UsageError: A file does not exist, or the repository has a file of the same name.
+        UsageError: A file does not exist, or the repository has one of the same name.
     """
     found: dict[str, bytes] = {}
     for place in places:
@@ -113,7 +113,7 @@ def files_beside(places: Sequence[Path], repository: Mapping[str, bytes]) -> dic
 
 
 def described(tree: Tree, calls: Sequence[Call]) -> Source:
-    """Return the source of a repository, completed with its licence and its imports.
+    """Complete a source with its licence and its imports.
 
     Args:
         tree: The fetched repository.
@@ -159,7 +159,7 @@ limits = {{ seconds = 60, memory_mb = 2048 }}
 
 
 def draft_summary(text: str) -> str:
-    """Return a draft of paper.md with the headings that are found in the paper's text."""
+    """Return the text of paper.md, with a heading for each one found in the paper's text."""
     headings = outline(text) if text else []
     sections = [f"## {heading}\n\nTODO" for heading in headings or ["Motivation", "Method", "Experiments"]]
     opening = (

@@ -34,7 +34,7 @@ class NewTask:
         category: The task's category.
         target: The function to mask.
         repository: The folder to copy the code from; None with `source`.
-        source: Published code to pin, in a format that `lmrbench.tasks.sources.pin` accepts; None with `repository`.
+        source: Published code to pin, as `lmrbench.tasks.sources.pin` reads it.
         command: The command that is run in the repository to record calls of the target.
         beside: Files that are put into the repository while the command runs.
         paper: The paper, as PDF or text.
@@ -92,16 +92,16 @@ def parsed_target(text: str) -> Target:
 def make(wanted: NewTask, say: Say, advance: Advance) -> tuple[Task, list[str]]:
     """Write the task's folder, and return the task and the decisions that are left to the author.
 
-    Existing files are kept, so the call can be repeated after an interruption or after the author has edited files.
+    Files that exist are kept, so that the same call continues after an interruption or a change.
 
     Args:
-        wanted: The ingredients of the task.
+        wanted: What to make.
         say: Called with each line for the user.
         advance: Called with a stage's name, the amount done, and the total if it is known.
 
     Raises:
         UsageError: The slug or the category is not a valid name.
-        TaskError: The target does not exist, no check can be proposed for it, or an existing task.toml lacks the task.
+        TaskError: The target does not exist, no check can be proposed for it, or the folder has other tasks.
     """
     for option, given in (("slug", wanted.slug), ("category", wanted.category)):
         if not re.fullmatch(r"[a-z0-9][a-z0-9_]*", given):
@@ -145,11 +145,7 @@ def _recorded(wanted: NewTask, files: Mapping[str, bytes], say: Say, advance: Ad
 
 
 def _copied(wanted: NewTask, repository: Path, say: Say) -> Mapping[str, bytes]:
-    """Copy the files that a task needs into `repo/`, and return them.
-
-    Raises:
-        TaskError: The target is not in these files; nothing is written then.
-    """
+    """Copy the files that a task needs to `repo/`; nothing is written if they do not hold the target."""
     files, left_out = drafting.choose_files(folder_files(repository))
     _require(files, wanted.target)
     folder = wanted.folder / "repo"
@@ -165,7 +161,7 @@ def _copied(wanted: NewTask, repository: Path, say: Say) -> Mapping[str, bytes]:
 
 
 def _fetched(wanted: NewTask, say: Say, advance: Advance) -> Tree:
-    """Fetch the source that task.toml pins, or else pin and fetch `wanted.source`. Return its files and the overlay."""
+    """Fetch the source that task.toml pins, or pin the given one, and return its files with the overlay's."""
     table, overlay = wanted.folder / "task.toml", wanted.folder / "overlay"
     if table.exists():
         known = load_repository(wanted.folder)

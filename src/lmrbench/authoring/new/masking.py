@@ -1,4 +1,4 @@
-"""Mask functions of any repository, and show the changes as a diff."""
+"""Mask functions of any repository, and show what masking changes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lmrbench.tasks.workspace import folder_files
 
 
 def with_helpers(files: Mapping[str, bytes], targets: Sequence[Target], repository: Path) -> tuple[Target, ...]:
-    """Return the targets and the helpers that only they use. Raises TaskError if a target's file does not exist."""
+    """Add the helpers that only the targets use. Raises TaskError for a target in a file that does not exist."""
     require_files(files, targets, repository)
     return helpers.closure(files, targets)
 
@@ -30,7 +30,7 @@ def mask_targets(
         closure: Whether to mask the helpers that only the targets use, too.
 
     Returns:
-        The original files of the repository, the files after masking, and the functions that were masked.
+        The files of the repository, these files masked, and the functions that were masked.
 
     Raises:
         TaskError: A target is in a file that does not exist, or can't be masked.
@@ -42,7 +42,7 @@ def mask_targets(
 
 
 def require_files(files: Mapping[str, bytes], targets: Sequence[Target], repository: Path) -> None:
-    """Raise TaskError if the file of a target is not in the repository."""
+    """Raise TaskError for a target in a file that a repository does not have."""
     for target in targets:
         if target.file not in files:
             raise TaskError(f"{target}: there is no file {repository / target.file}")
@@ -60,7 +60,7 @@ def masked(files: Mapping[str, bytes], targets: Sequence[Target]) -> dict[str, b
 
 
 def difference(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> str:
-    """Return the changes that masking made, as a unified diff."""
+    """Return what masking changes, as a unified diff."""
     parts = []
     for name in (name for name in after if after[name] != before[name]):
         old, new = (text.decode("utf-8", "replace").splitlines() for text in (before[name], after[name]))
@@ -69,7 +69,7 @@ def difference(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> str:
 
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files to a new folder. Raises TaskError if the folder exists."""
+    """Write files to a new folder. Raises TaskError if it exists."""
     if folder.exists():
         raise TaskError(f"{folder}: exists already; name a new folder")
     for name, data in files.items():

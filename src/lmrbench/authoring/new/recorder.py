@@ -1,4 +1,4 @@
-"""A decorator that records the calls of a function. It is inserted above the function in a copy of the repository.
+"""A decorator that records the calls of one function, applied to it in a copy of its repository.
 
 Each call becomes a JSON line with the arguments before the call, the result, the names of the arguments that the call
 changed, and the libraries whose random numbers it drew. For a value that is not plain data, only its type is recorded.
@@ -24,7 +24,7 @@ FILE = "LMRBENCH_RECORDINGS"
 
 
 def record(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a function: append its first calls to the file named by the environment variable LMRBENCH_RECORDINGS."""
+    """Append the first calls of a function to the file that the environment variable LMRBENCH_RECORDINGS names."""
     signature = inspect.signature(function)
     calls = 0
 

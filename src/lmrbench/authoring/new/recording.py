@@ -54,8 +54,8 @@ class Call(Record):
         result: The value that it returned.
         changed: The names of the arguments that it changed.
         drawn: The libraries whose random numbers it drew.
-        globals: The names of its module's variables that it reads, without functions, classes and modules.
-        loaded: The top-level packages that were imported when the call ended.
+        globals: The names of data in its module that it reads.
+        loaded: The top-level modules that were imported at that time.
         seconds: The wall-clock seconds that it took.
     """
 
@@ -76,9 +76,6 @@ def record(files: Mapping[str, bytes], target: Target, command: str, seconds: fl
         target: The function to record.
         command: The command to run.
         seconds: The wall-clock limit of the command.
-
-    Returns:
-        The first calls, at most `recorder.MOST_CALLS`.
 
     Raises:
         TaskError: The command fails, takes too long, or never calls the target.

@@ -44,8 +44,8 @@ class Contrast(Record):
         unsolved: The number of sessions that did not.
         distance: The total variation distance between the mean shares of both groups, from 0 to 1. None if a group is
             empty.
-        p: The share of 10,000 permutations of the outcomes that have at least this distance. The observed outcomes
-            count as one more permutation. None if a group is empty.
+        p: The share of 10,000 permutations of the outcomes with at least this distance, with the observed one counted
+            as a permutation. None if a group is empty.
     """
 
     system: str
@@ -56,7 +56,7 @@ class Contrast(Record):
 
 
 def action_figures(sessions: Iterable[LoggedSession]) -> list[PaperFigure]:
-    """Return the counts of actions that are plotted in Figures 5 and 6 of the paper. The figures print no numbers.
+    """Return the counts of actions that Figures 5 and 6 of the paper draw, which print no numbers.
 
     Args:
         sessions: The sessions of OpenHands.

@@ -195,7 +195,7 @@ def read_summary(benchmark: Benchmark, paper: Paper) -> str:
         The text.
 
     Raises:
-        TaskError: There is no `paper.json`, or none contains text in a known form.
+        TaskError: There is no `paper.json`, or none with a known form.
     """
     title = paper_markdown(None, paper.title)
     names = paper_files(benchmark)
@@ -323,7 +323,7 @@ def _named_file(benchmark: Benchmark, item: Mapping[str, Any], key: str) -> str:
 
 
 def path_inside(benchmark: Benchmark, path: object) -> str | None:
-    """Return a path relative to the benchmark's folder, or None if it is invalid or points outside of the folder."""
+    """Return a path relative to the benchmark's folder, or None if it is invalid or leaves the folder."""
     name = PurePosixPath(plain_text(path))
     if not isinstance(path, str) or not name.parts or name.is_absolute() or ".." in name.parts:
         return None

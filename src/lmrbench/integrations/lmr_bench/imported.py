@@ -1,4 +1,4 @@
-"""Records of an import of the public edition: the tasks and runs that were made, omissions and remarks."""
+"""What an import of the public edition made, left out and remarked on."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class ImportedTask(Record):
         target: The target of the task.
         check: The id of the task of `core` with the same function, whose check was adapted; "" without a check.
         benchmark: The name of the paper's folder in the edition.
-        function: The index of the function in the paper's `info.json`, from 0.
+        function: The place of the function in its `info.json`, from 0.
     """
 
     task: str
@@ -64,7 +64,7 @@ class ImportedEdition(Record):
 
     Attributes:
         tasks: The imported tasks.
-        left_out: The parts of the edition that were not imported, with the reasons.
+        left_out: What was not imported, and why.
         remarks: Remarks on the imported tasks.
         runs: The run folders, if the published records were imported, too.
     """

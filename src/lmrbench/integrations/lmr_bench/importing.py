@@ -1,8 +1,8 @@
 """Import the public edition of LMR-BENCH as a suite, and report everything that was not imported.
 
-A golden is the edition's reference of a function. It is inserted into the research code, from which the mask is then
-computed. Golden files, tests and bytecode are not copied. A task gets a check if its function can be observed (see
-`adapting`). Tasks without a check can be solved but not graded.
+Each golden is inserted into the research code, from which the mask is then computed. Goldens, tests and bytecode are
+not copied. A task gets a check if its function can be observed (see `adapting`). Tasks without a check can be solved
+but not graded.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ def import_edition(
         advance: Called after each benchmark with the number done and the total.
 
     Returns:
-        The imported tasks, the parts that were left out, and remarks.
+        The imported tasks and what was left out.
 
     Raises:
-        UsageError: The source contains no benchmarks, or the folder is not empty.
+        UsageError: The source holds no benchmarks, or the folder is not empty.
     """
     if to.is_symlink() or (to.exists() and (not to.is_dir() or any(to.iterdir()))):
         raise UsageError(f"{to}: is not empty; choose a new or empty folder")
@@ -123,13 +123,13 @@ def import_edition(
 
 
 def _counterpart(made: ImportedTask, known: Sequence[Task]) -> str:
-    """Return the id of the paper's task in `core` with the same function, or "" if there is none."""
+    """Return the id of the paper's task in `core` with the same function; "" without one."""
     found = same_function(made.target.rpartition("::")[2].rpartition(".")[2], known)
     return found.id if found else ""
 
 
 def _require_new(benchmark: Benchmark, instances: dict[str, str]) -> None:
-    """Record the id of a benchmark. Raise TaskError if an earlier benchmark has the same id."""
+    """Record the id of a benchmark. Raise TaskError if an earlier benchmark has it."""
     name = benchmark.text("instance_id")
     if name in instances:
         raise TaskError(f"{INFO}: instance_id: {name!r} is also the id of {instances[name]}")
@@ -140,7 +140,7 @@ def _require_new(benchmark: Benchmark, instances: dict[str, str]) -> None:
 def _make(
     benchmark: Benchmark, paper: Paper, place: Path, suite: Suite, core: Sequence[Task], left_out: list[Remark]
 ) -> tuple[list[ImportedTask], list[Remark]]:
-    """Write the folder of a paper and load its tasks. If there is no task, raise TaskError and leave no folder.
+    """Write the folder of a paper and load its tasks. Raise TaskError, and leave no folder, if it has no task.
 
     Args:
         benchmark: The benchmark.
@@ -208,7 +208,7 @@ def _leaks(task: Task) -> Iterator[Leak]:
         path = leak.place.partition("::")[0].removeprefix("repo/")
         if path not in code or path in goals:
             return
-        # `worst_leak` finds one file at a time, so search again without that file.
+        # The search names one file at a time, so search again without it.
         code = {name: data for name, data in code.items() if name != path}
 
 
@@ -308,7 +308,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _slug(text: str, otherwise: str) -> str:
-    """Convert a text to lower-case letters, digits and underscores. Returns `otherwise` if nothing is left."""
+    """Convert a text to lower-case letters, digits and underscores."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[^a-z0-9]+", "_", plain).strip("_") or otherwise
 

@@ -1,8 +1,7 @@
 """Convert a parsed paper from JSON of various forms to Markdown.
 
-The JSON may be a string, a list of paragraphs or sections, an object with title, abstract and sections, an object that
-maps headings to texts or page numbers to pages, or a list of paragraphs that each name their section. Values of other
-forms are ignored.
+The JSON may be a text, a list of paragraphs or sections, an object with title, abstract and sections, an object from
+headings to texts, pages by number, or paragraphs that each name their section. Values of other forms are ignored.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ def paper_markdown(value: object, title: str) -> str:
 
 
 def _pieces(value: object, heading: str, depth: int) -> Iterator[tuple[str, int, str]]:
-    """Yield tuples: the heading of a text, the depth of the heading, and the text."""
+    """Yield each text with its heading and the depth of the heading."""
     if depth > MAX_DEPTH:
         return
     if isinstance(value, str):

@@ -1,8 +1,7 @@
 """Write the published records of the public edition as run folders, one for each system.
 
-A run folder contains the answers of the output trees, the votes of the published judge, and the verdicts of the
-published unit tests. It contains no grades; `lmrbench grade` adds them. The labels of people are in a file next to the
-run folders.
+A run folder holds the answers of the output trees, the votes of the published judge, and the verdicts of the published
+unit tests. It holds no grades: these come from `lmrbench grade`. The labels of people are in one file beside the runs.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ def import_with_runs(
         advance: See `import_edition`.
 
     Raises:
-        UsageError: The source contains no benchmarks or no records of a known form, or a folder is not empty.
+        UsageError: The source holds no benchmarks, or no records of a known form; or a folder is not empty.
     """
     if runs is None:
         return import_edition(source, to, advance)
@@ -69,8 +68,8 @@ def import_with_runs(
 def with_runs(edition: ImportedEdition, records: PublicRecords, suite: Path, to: Path) -> ImportedEdition:
     """Write a run folder for each system, and a file `labels.jsonl` with the labels of people.
 
-    Records on functions that are not in the suite are kept under the name `paper_PAPER/function_FUNCTION`, so that
-    rates are those of the edition.
+    Records on functions that are not in the suite keep their place, under the name `paper_PAPER/function_FUNCTION`, so
+    that rates are those of the edition.
 
     Args:
         edition: The tasks that were imported from the same clone.
@@ -79,7 +78,7 @@ def with_runs(edition: ImportedEdition, records: PublicRecords, suite: Path, to:
         to: The folder of the runs; new or empty.
 
     Returns:
-        The result of the import, with the runs, and with the records that were left out.
+        The import with the runs and with what was left out of them.
 
     Raises:
         UsageError: The folder is not empty.
@@ -187,7 +186,7 @@ def _submissions(
 
 
 def _goal_file(tree: Path, goal: str) -> str:
-    """Return the text of a goal file in an output tree. In some trees it is outside of the research code's folder."""
+    """Return the text of a goal file in an output tree. Some trees hold it outside of the research code's folder."""
     for place in (f"{read_benchmark(tree).repository}/{goal}", goal):
         data = read_foreign(tree, place, MAX_CODE_BYTES)
         if data is not None:

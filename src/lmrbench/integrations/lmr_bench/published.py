@@ -1,6 +1,6 @@
 """The published records of LMR-BENCH, and the figures of its paper compared with the records.
 
-The folder `data/` contains the records and the printed figures, and names their sources.
+The folder `data/` holds the records and the printed figures, and names their sources.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from lmrbench.judging.agreement import Agreement, agreement
 from lmrbench.records import Record, grouped
 from lmrbench.runs.records import CATEGORIES
 
-# The kinds of actions in actions.csv. The column `think` is left out, because its actions also count as `message`.
+# Without the column `think` of actions.csv, whose actions are also counted as `message`.
 ACTIONS = ("edit", "finish", "message", "read", "run", "browse")
 FigureStatus = Literal["exact", "differs", "not recomputable", "not printed"]
 FigureUnit = Literal["percent", "count", "coefficient"]
@@ -25,7 +25,7 @@ RaterName = Literal["unit_test", "judge", "human"]
 
 
 class PublishedOutcome(Record):
-    """The published records of one system's answer to one task. A value is None if it was not published.
+    """The published record of one system's answer to one task. Values are None if no record was published.
 
     Attributes:
         setting: `prompting` or the name of the agent.
@@ -53,11 +53,11 @@ class PaperFigure(Record):
 
     Attributes:
         place: The table or section of the paper.
-        name: The quantity that the figure shows.
+        name: What the figure measures.
         printed: The values as printed.
         recomputed: The values computed from the records; empty if the records do not allow it.
-        note: The reason why the figure is not recomputable, or a remark on a difference.
-        unit: The unit of the values.
+        note: Why the figure is not recomputable, or a remark on a difference.
+        unit: What the values are.
     """
 
     place: str
@@ -85,7 +85,7 @@ def outcomes() -> tuple[PublishedOutcome, ...]:
 
 
 def figures(known: Sequence[PublishedOutcome]) -> list[PaperFigure]:
-    """Return the figures in the order of the paper, with the values recomputed from records.
+    """Return the figures of the paper in its order, each with the value that the records give.
 
     Args:
         known: The records: `outcomes()`, or those of a clone.
@@ -154,7 +154,7 @@ def annotators(known: Iterable[PublishedOutcome]) -> list[str]:
 
 
 def raters(known: Sequence[PublishedOutcome]) -> dict[str, Agreement]:
-    """Return the agreement between judge, people and unit tests, by the names of the two raters."""
+    """Return how far judge, people and unit tests agree, by the names of the two raters."""
     return {
         "judge and people": against(known, "judge", "human"),
         **{f"judge and annotator {name}": against(known, "judge", "human", name) for name in annotators(known)},
@@ -204,7 +204,7 @@ _NAMES = {"gpt-4o": "GPT-4o", "gpt-4.1": "GPT-4.1", "claude-3.7": "Claude 3.7", 
 
 
 def _two_annotators(known: Sequence[PublishedOutcome], printed: str) -> PaperFigure:
-    """Recompute the rate at which annotators contradict the judge, for the two annotators with the highest rates."""
+    """Recompute how often two annotators contradict the judge, for the two who do so most often."""
     shares = {name: against(known, "judge", "human", name).conflicts for name in annotators(known)}
     rates = sorted((_percent(share.count, share.of), name) for name, share in shares.items() if share.of)[-2:]
     compared = " and ".join(f"{name}: {rate:.1f}" for rate, name in rates)

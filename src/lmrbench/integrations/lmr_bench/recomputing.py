@@ -1,4 +1,4 @@
-"""Recompute the figures of the LMR-BENCH paper from the records that come with lmrbench, or from those of a clone."""
+"""Recompute the figures of the LMR-BENCH paper: from the records that lmrbench holds, or from those of a clone."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Recomputed:
 
     Attributes:
         figures: The figures of the paper.
-        pairs: The agreement of each two published raters, by their names.
-        problems: The records that could not be read.
+        pairs: The agreement of the published raters, by their names.
+        problems: What of the records could not be read.
     """
 
     figures: Sequence[PaperFigure]
@@ -44,7 +44,7 @@ class Recomputed:
 
 
 def recomputed() -> Recomputed:
-    """Recompute the figures from the records that come with lmrbench."""
+    """Recompute the figures from the records that lmrbench holds."""
     known = outcomes()
     return Recomputed([*figures(known), *action_figures(published_sessions())], raters(known))
 
@@ -53,7 +53,7 @@ def recomputed_from(clone: Path) -> Recomputed:
     """Recompute the figures from the records of a clone of the public edition.
 
     Raises:
-        UsageError: The folder contains no records.
+        UsageError: The folder holds no records.
         RecordError: An event of a log is not JSON.
     """
     records = read_records(clone)
@@ -64,7 +64,7 @@ def recomputed_from(clone: Path) -> Recomputed:
 
 
 def _with_coefficients(figure: PaperFigure, records: PublicRecords) -> PaperFigure:
-    """Recompute the regression of passing on structure in Table 5, for OpenHands with three models."""
+    """Recompute the regression of passing on structure, for the models of OpenHands in the paper."""
     shapes = _shapes(records.clone)
     outcomes = [
         Outcome(item.system.model, f"{item.paper}/{item.function}", str(item.paper), passed)

@@ -34,8 +34,8 @@ def read_code(benchmark: Benchmark) -> tuple[dict[str, bytes], dict[str, list[st
         benchmark: The folder of the paper.
 
     Returns:
-        The files by path in the research code (for a goal file outside of it, by path in the benchmark), and the paths
-        of the other files that were left out, by reason.
+        The files by path in the research code (or in the benchmark, if a goal file is outside of it), and the paths of
+        other files that were left out by reason.
 
     Raises:
         TaskError: The research code is too large.

@@ -1,4 +1,4 @@
-"""Read sessions of agents, and count their actions by kind.
+"""Sessions of agents, and the kinds of their actions.
 
 The kinds are those of the LMR-BENCH paper's figure on agents. Sessions are read from Inspect's logs in run folders,
 from OpenHands event folders, and from the published records. Copies of a session are counted once.
@@ -57,7 +57,7 @@ _TOOLS = {
 }
 
 
-# The folder of a session is named after its paper, such as 14-EmojiCrypt, or by a UUID.
+# The folder of a session that is named after its paper, such as 14-EmojiCrypt; others are named by a UUID.
 _NUMBERED = re.compile(r"([0-9]{1,3})[-_. ]")
 
 
@@ -91,7 +91,7 @@ def sessions_of_run(run: Run) -> list[LoggedSession]:
         run: A run of agents.
 
     Returns:
-        A session for each sample. If a sample was retried, its last session is returned.
+        A session for each sample; the last one if a sample was retried.
 
     Raises:
         UsageError: Inspect is not installed.
@@ -155,10 +155,10 @@ def sessions_of(runs: Sequence[Run], events: Sequence[Path], outcomes: Path | No
     Args:
         runs: Runs of agents.
         events: Folders of OpenHands events.
-        outcomes: A CSV file that lists whether the sessions of `events` solved their tasks; see `with_outcomes`.
+        outcomes: A CSV file that says which sessions of `events` solved their task.
 
     Raises:
-        UsageError: There are outcomes without events, or no sessions are found.
+        UsageError: There are outcomes without events, or no sessions.
     """
     if outcomes is not None and not events:
         raise UsageError("--outcomes needs --events, the folder of the sessions whose outcomes it lists")
@@ -231,9 +231,8 @@ def recorded_sessions(records: PublicRecords) -> list[LoggedSession]:
         records: The records of the clone.
 
     Returns:
-        The sessions. The task of a session is the number of its paper, with which the name of a folder on the path to
-        its events starts; "" if there is no such folder. A session without a number counts as repeated, and so do all
-        sessions of a system on a paper except the first.
+        The sessions. Their task is the number of the paper, with which a folder on the way to the events starts; ""
+        without one. Such sessions, and those of a paper that has another one, count as repeated.
 
     Raises:
         RecordError: An event is not JSON.
@@ -255,7 +254,7 @@ def recorded_sessions(records: PublicRecords) -> list[LoggedSession]:
 
 
 def _kinds_of_events(events: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the kind of each action. Since version 1, OpenHands records names of tools instead of kinds of actions."""
+    """Yield the kind of each action. Since version 1, OpenHands names tools, and no longer kinds of actions."""
     for event in events:
         if event.get("source") != "agent":
             continue
@@ -269,10 +268,7 @@ def _kinds_of_events(events: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _kinds_of_sample(sample: EvalSample) -> Iterator[str]:
-    """Return the kinds of the actions of a sample.
-
-    They are read from the events that the agent's program logged or, without such events, from the model's messages.
-    """
+    """Yield the kinds of the events that the agent's program left, or else those of the model's messages."""
     kept = [event.data for event in sample.events if event.event == "info" and event.source == EVENTS]
     events = [event for part in kept if isinstance(part, list) for event in part if isinstance(event, dict)]
     return _kinds_of_events(events) if events else _kinds_of_messages(_as_generated(sample))

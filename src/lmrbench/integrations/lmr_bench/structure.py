@@ -1,7 +1,7 @@
 """Logistic regression of passing on the structure of repositories, as in Table 5 of the LMR-BENCH paper.
 
 `paper_structure` follows section 5.1 of the paper, which defines depth, branching and goal length. The paper does not
-define imbalance, so lmrbench's definition is used. `structure` computes lmrbench's own measures. Standard errors are
+define imbalance, so lmrbench's definition is used. `structure` has lmrbench's own measures. Standard errors are
 clustered by paper, because the tasks of a paper share a repository.
 """
 
@@ -52,7 +52,7 @@ class Regression(Record):
         answers: The number of answers.
         papers: The number of papers.
         coefficients: The coefficients; empty if there is a problem.
-        problem: The reason why the regression could not be computed; "" if it was.
+        problem: Why the regression could not be computed; "" if it was.
         caution: A warning about the standard errors; "" if there is none.
     """
 
@@ -143,7 +143,7 @@ def regression(
 
 
 def regressions(grades: Iterable[Grade], tasks: Mapping[str, Task]) -> dict[str, Regression]:
-    """Fit a regression with the measures of the LMR-BENCH paper ("paper"), and one with lmrbench's measures ("ours").
+    """Regress passing on the structure as the LMR-BENCH paper measures it ("paper"), and as lmrbench does ("ours").
 
     Args:
         grades: The grades.

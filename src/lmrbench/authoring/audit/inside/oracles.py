@@ -1,8 +1,8 @@
-"""Detect oracles: values in a check that give the target's results away.
+"""Detection of oracles: what a check knows about the target's results before the target returns them.
 
-`watched` observes a case and profiles the functions of the check and the target. It reports the values that the target
-returned, the values that functions of the check returned without calling the target, and the local variables of the
-check's functions when they called the target. A candidate could get these values by calling or inspecting the check.
+`watched` observes a case and profiles the functions of the check and the target. It reports what the target returned,
+what functions of the check returned without calling the target, and what their frames held when the target was called.
+A candidate in place of the target could get all of that by calling or reading the check.
 """
 
 from __future__ import annotations
@@ -13,19 +13,18 @@ from types import FrameType
 from typing import Any
 
 MOST_VALUES, MOST_BYTES = 200, 1 << 14
-# The encoder of the program that runs the check. It is looked up in `sys.modules`, because an import statement would
-# count as an import of the task.
+# The encoder of the program that runs the check, found by name: an import would count as one of the task.
 _ENCODING = "inside.encoding"
 
 
 class _Watch:
     def __init__(self, case: Any, targets: Collection[tuple[str, str]]) -> None:
         self.targets = targets
-        # Values of the case give nothing away, because a candidate receives them anyway.
+        # A candidate gets the values of a case anyway.
         self.inputs = {_small_data(part) for part in _parts(case)}
         self.results: list[bytes] = []
         self.known: list[list[Any]] = []
-        # Pairs: the frame of a running function of the check, and whether the function has called the target.
+        # The running functions of the check, each with whether it has called the target.
         self.running: list[list[Any]] = []
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
@@ -62,7 +61,7 @@ class _Watch:
 
 
 def watched(observe: Callable[[Any], Any], case: Any, targets: Collection[tuple[str, str]]) -> dict[str, Any]:
-    """Observe a case while profiling the check and the targets.
+    """Observe a case, and watch the check.
 
     Args:
         observe: The check's `observe`.
@@ -70,15 +69,15 @@ def watched(observe: Callable[[Any], Any], case: Any, targets: Collection[tuple[
         targets: The file and the qualified name of each target.
 
     Returns:
-        A dict: `results` contains the results of the targets, and `known` contains pairs of a name in the check and its
-        value before the target was called. Values are encoded at once, so that later changes do not affect them.
+        Under `results` the results of the targets, and under `known` pairs of a name and a value that was known before.
+        Values are encoded at once, so that later changes have no effect on them.
     """
     watch = _Watch(case, targets)
     sys.setprofile(watch)
     try:
         observe(case)
     except Exception:
-        # The values seen before the exception count.
+        # Everything seen before the exception counts.
         pass
     finally:
         sys.setprofile(None)
@@ -93,7 +92,7 @@ def _parts(value: Any) -> Iterator[Any]:
 
 
 def _small_data(value: Any) -> bytes | None:
-    """Encode the current state of a value. Returns None if it is large or not plain data."""
+    """Return a value in its present state, encoded; None if it is large or not plain data."""
     try:
         data: bytes = sys.modules[_ENCODING].encode(value)
     except Exception:

@@ -1,7 +1,7 @@
 """A decorator that records the values of a function's slots while a check runs.
 
-A recorded value is a dict. It contains `kind` and, for numbers, strings, booleans and None, `value`. For tensors and
-arrays it contains `dtype` and `rows`, and for lists, tuples and dicts `rows`.
+A recorded value is {"kind": ..., "value": ...}: `value` for numbers, strings, booleans and None; `dtype` and `rows`
+for tensors and arrays.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ calls: list[dict[str, Any]] = []
 
 @behaviour
 def recorded(call: Invocation, target: str, slots: list[str]) -> Any:
-    """Record the values of slots and the exception that the call raises, without changing the call."""
+    """Record the values of these slots and the exception that the call raises; do not change the call."""
     line: dict[str, Any] = {
         "target": target,
         "slots": {slot: described(call.get(slot)) for slot in slots},
@@ -49,7 +49,7 @@ def described(value: Any) -> dict[str, Any]:
 
 
 def drained() -> list[dict[str, Any]]:
-    """Return and forget the calls that were recorded since `drained` was last called."""
+    """Return the calls recorded since the last time, and forget them."""
     found = list(calls)
     calls.clear()
     return found

@@ -1,8 +1,7 @@
 """Widened cases: a check's cases with other magnitudes, dtypes, layouts, sizes and special values.
 
-They are used to compare the reference with mutants that the check does not reject. A variation changes the plain data
-of a case without regard to its meaning, so many variations are invalid inputs of a task. Variations on which the
-reference fails are skipped.
+They are for comparing a golden with a mutant that the check cannot distinguish. A variation changes the plain data of a
+case without knowing its meaning, so many are invalid for a task; there the golden fails, and they are skipped.
 """
 
 from __future__ import annotations
@@ -27,10 +26,10 @@ def widened(cases: list[Any], seed: int, most: int) -> list[dict[str, Any]]:
     Args:
         cases: The cases.
         seed: The seed to draw with.
-        most: The largest number of variations.
+        most: The most variations.
 
     Returns:
-        The new cases, named after the original case and the change.
+        New cases, named after the original case and the change.
     """
     made = [
         (case, label, change)
@@ -55,7 +54,7 @@ def _same(value: Any) -> Any:
 
 
 def _of_tensors() -> Iterator[Variation]:
-    """Yield variations that change all tensors and arrays of a case at once."""
+    """Yield changes of all tensors and arrays of a case at once."""
     changes: list[Variation] = [(f"in {dtype}", partial(cast, dtype=dtype)) for dtype in _DTYPES]
     changes += [(f"times {factor:g}", partial(_scaled, factor=factor)) for factor in _FACTORS]
     changes += [("far from zero", _moved), ("far from zero in float64", lambda item: _moved(cast(item, "float64")))]
@@ -69,7 +68,7 @@ def _of_tensors() -> Iterator[Variation]:
 
 
 def _of_leaves(case: dict[str, Any]) -> Iterator[Variation]:
-    """Yield variations that change one number, string, boolean or list of a case."""
+    """Yield changes of one number, string, boolean or list of a case."""
     for path, leaf in _leaves(case, ()):
         for label, other in _alternatives(leaf):
             place = ".".join(map(str, path))

@@ -1,8 +1,7 @@
-"""Decorators that change the behaviour of a function as plausible mistakes would.
+"""Decorators that change the behaviour of a function as plausible mistakes do.
 
 Each is applied directly above `def`. Its arguments may name a *slot*: a parameter (`beta`), or a setting of the object
-that a method belongs to (`self.beta`, `self.args.beta`). If the value of a slot has an unexpected type, most decorators
-have no effect.
+that a method belongs to (`self.beta`, `self.args.beta`). A decorator ignores slots of another kind than it expects.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ class Invocation:
         self.owner = self.values.get("self", self.values.get("cls"))
 
     def run(self) -> Any:
-        """Call the function with the current arguments."""
+        """Call the function with the present arguments."""
         return self.function(*self.bound.args, **self.bound.kwargs)
 
     def get(self, slot: str) -> Any:
@@ -48,14 +47,13 @@ class Invocation:
         return functools.reduce(lambda value, name: getattr(value, name, None), slot.split(".")[1:], self.owner)
 
     def put(self, slot: str, value: Any) -> None:
-        """Set the value of a slot. A setting of `self` keeps the value after the call."""
+        """Set the value of a slot. A setting keeps it after the call."""
         if not slot.startswith("self."):
             self.values[slot] = value
             return
         *path, last = slot.split(".")[1:]
         holder = functools.reduce(getattr, path, self.owner)
-        # A torch module must set its tensors itself. For other objects, object.__setattr__ is used, because it also
-        # works for frozen dataclasses.
+        # A tensor of a module has to be set by the module; object.__setattr__ also works for frozen dataclasses.
         if hasattr(holder, "named_parameters"):
             setattr(holder, last, value)
         else:
@@ -81,11 +79,7 @@ Decorator = Callable[..., Callable[[Callable[..., Any]], Callable[..., Any]]]
 
 
 def behaviour(change: Callable[..., Any]) -> Decorator:
-    """Turn a function `change(call, *settings)`, which returns the result of the call, into a decorator of functions.
-
-    Args:
-        change: The function. The decorator takes its `settings` as arguments.
-    """
+    """Make a decorator with arguments of a function `change(call, *settings)` that returns the result of the call."""
 
     def with_settings(*settings: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -136,7 +130,7 @@ def is_number(value: Any) -> bool:
 
 
 def cast(value: Any, dtype: str) -> Any:
-    """Cast a floating point tensor or array to another dtype; return any other value unchanged."""
+    """Return a floating point tensor or array in another dtype; any other value unchanged."""
     if not is_floating(value):
         return value
     if hasattr(value, "requires_grad"):
@@ -163,7 +157,7 @@ def _first_dtype(call: Invocation) -> str:
 
 @behaviour
 def computed_in(call: Invocation, dtype: str, cast_back: bool) -> Any:
-    """Compute everything in one dtype, and cast the result back if `cast_back` is true."""
+    """Compute everything in one dtype, and cast the result back or not."""
     before = _first_dtype(call)
     call.convert(lambda value: cast(value, dtype))
     result = call.run()
@@ -172,14 +166,14 @@ def computed_in(call: Invocation, dtype: str, cast_back: bool) -> Any:
 
 @behaviour
 def half_promoted(call: Invocation) -> Any:
-    """Cast half precision inputs to single precision, and do not cast the result back."""
+    """Compute half precision in single precision, and do not cast the result back."""
     call.convert(lambda value: cast(value, "float32") if is_array(value) and dtype_name(value) in _HALF else value)
     return call.run()
 
 
 @behaviour
 def detached(call: Invocation, slot: str) -> Any:
-    """Stop the gradient of an argument."""
+    """Stop gradients to an argument."""
     call.put(slot, converted(call.get(slot), lambda value: value.detach() if hasattr(value, "detach") else value))
     return call.run()
 
@@ -211,7 +205,7 @@ def needs_contiguous(call: Invocation, slot: str) -> Any:
 
 @behaviour
 def needs_rows(call: Invocation, slot: str, rows: int) -> Any:
-    """Fail if an argument has fewer than `rows` rows or items."""
+    """Fail if an argument has fewer rows or items than this."""
     value = call.get(slot)
     size = value.shape[0] if is_array(value) and len(value.shape) else len(value) if hasattr(value, "__len__") else rows
     if size < rows:
@@ -228,7 +222,7 @@ def ignored(call: Invocation, slot: str) -> Any:
 
 @behaviour
 def read_elsewhere(call: Invocation, slot: str) -> Any:
-    """Replace a parameter or setting by the value of the same name on the object or in its configuration, if any."""
+    """Read a parameter or setting from the object, or from the object's configuration, if there is one."""
     name = slot.rpartition(".")[2]
     for place in (f"self.{name}", *(f"self.{part}.{name}" for part in _CONFIGURATIONS)):
         if place != slot and (value := call.get(place)) is not None:
@@ -245,7 +239,7 @@ def clipped(call: Invocation, slot: str, low: float, high: float) -> Any:
 
 @behaviour
 def treated_as_absent(call: Invocation, slot: str, special: Any, instead: Any) -> Any:
-    """Treat a special value as the absence of a value, and use `instead`."""
+    """Treat a special value as the absence of a value."""
     value = call.get(slot)
     plain = value is None or isinstance(value, (bool, int, float, str))
     if plain and isinstance(value, bool) == isinstance(special, bool) and value == special:
@@ -257,10 +251,7 @@ _kept: dict[Any, Any] = {}
 
 
 def _first_of(call: Invocation, name: str, value: Callable[[], Any]) -> Any:
-    """Return the result that `value()` had in the first call on this object.
-
-    The object is kept alive, so that no other object gets its id.
-    """
+    """Return what `value()` returned at the first call on this object, which is kept so that its id is not reused."""
     key = (call.function, id(call.owner), name)
     if key not in _kept:
         _kept[key] = (value(), call.owner)
@@ -275,7 +266,7 @@ def kept_from_first_call(call: Invocation, slot: str) -> Any:
 
 @behaviour
 def kept_result(call: Invocation) -> Any:
-    """Return the result of the first call on the object."""
+    """Return what the first call on the object returned."""
     return _first_of(call, "", call.run)
 
 
@@ -309,7 +300,7 @@ def attribute_left(call: Invocation) -> Any:
 
 @behaviour
 def model_left_evaluating(call: Invocation, slot: str) -> Any:
-    """Switch a model to evaluation mode, and do not switch it back."""
+    """Switch a model to evaluation mode, and leave it there."""
     call.get(slot).eval()
     return call.run()
 
@@ -324,7 +315,7 @@ def model_left_training(call: Invocation, slot: str) -> Any:
 
 @behaviour
 def model_left_in_single_precision(call: Invocation, slot: str) -> Any:
-    """Cast the parameters of a model to single precision, and do not cast them back."""
+    """Cast the parameters of a model to single precision, and leave them there."""
     call.get(slot).float()
     return call.run()
 
@@ -370,7 +361,7 @@ def generator_of_its_own(call: Invocation, slot: str) -> Any:
 
 @behaviour
 def generator_copied(call: Invocation, slot: str) -> Any:
-    """Draw from a copy of the given generator, so that the generator itself does not advance."""
+    """Draw from a copy of the given generator, which itself does not advance."""
     given = call.get(slot)
     if given is not None:
         call.put(slot, sys.modules["torch"].Generator().set_state(given.get_state()))
