@@ -2,6 +2,7 @@
 
 import json
 import os
+import tomllib
 import zipfile
 
 import pytest
@@ -128,6 +129,14 @@ weigh([1.0, 2.0, 3.0], 2.0)
 plain([0, 1])
 """
 
+OBJECTS = """
+from toy.losses import Loss
+
+loss = Loss()
+loss.act = print
+loss.gated([1.0, 2.0], [True, False])
+"""
+
 
 class Index(Files):
     """The files of a folder, and an index of them that states when they were uploaded."""
@@ -229,6 +238,33 @@ def test_a_named_version_is_compared_and_the_table_shows_the_paper():
     assert "Fancy" not in result.stdout
 
 
+def test_a_new_definition_is_printed_with_its_first_version():
+    result = new("--source", "toy", "--since", "1.0", "toy/losses.py::Loss.gated")
+
+    assert result.returncode == 0, result.stderr
+    first, *lines = result.stdout.splitlines()
+    assert first == "# toy==2.0: toy/losses.py::Loss.gated, first in 1.1 (2026-02-11)"
+    assert lines[0] == "    def gated(self, scores, gate):"
+    assert lines[-1] == "        return self.forward(chosen)"
+
+
+@pytest.mark.sandbox
+def test_a_method_of_an_object_that_is_no_data_is_drafted_with_a_skeleton_of_a_check(tmp_path):
+    script = tmp_path / "calls.py"
+    script.write_text(OBJECTS)
+    arguments = ("--to", tmp_path / "suite", "--slug", "toy_gate", "--with", script, "--command", "python calls.py")
+
+    result = new("--source", "toy", "--since", "1.0", "toy/losses.py::Loss.gated", *arguments)
+
+    assert result.returncode == 0, result.stderr
+    folder = tmp_path / "suite" / "toy_gate"
+    check = (folder / "checks" / "gated.py").read_text()
+    assert "from toy.losses import Loss" in check
+    assert "the check has no cases, because the attribute act of Loss is not plain data" in result.stdout
+    assert f"{folder / 'checks' / 'gated.py'}: fill in what is marked TODO" in result.stdout
+    assert sorted(tomllib.loads((folder / "task.toml").read_text())) == ["paper", "source", "task"]
+
+
 @pytest.mark.sandbox
 def test_a_chosen_one_is_drafted_from_the_newest_version_with_recorded_inputs(tmp_path):
     script = tmp_path / "calls.py"
@@ -239,7 +275,9 @@ def test_a_chosen_one_is_drafted_from_the_newest_version_with_recorded_inputs(tm
 
     assert result.returncode == 0, result.stderr
     assert "1 calls of the target recorded" in result.stdout
-    assert 'package = "toy==2.0"' in (tmp_path / "suite" / "toy_weights" / "task.toml").read_text()
+    table = tomllib.loads((tmp_path / "suite" / "toy_weights" / "task.toml").read_text())
+    assert table["source"]["package"] == "toy==2.0"
+    assert table["paper"]["released"] == {"package": "toy", "version": "1.1", "date": "2026-02-11"}
     old = new("--source", "toy", "--since", "1.0", "toy/losses.py::blend", *arguments)
     assert old.returncode == 2
     assert "toy/losses.py::blend: is not new, toy==1.0 has it too" in old.stderr
@@ -257,6 +295,8 @@ def test_a_chosen_one_is_drafted_from_the_newest_version_with_recorded_inputs(tm
         (("--source", "https://example.org/a.tar.gz", "--since", "1.0"), "expected NAME or NAME==VERSION"),
         (("--since", "1.0"), "--since: needs a package; name it with --source NAME"),
         (("--source", "toy==2.0", "toy/losses.py::weigh"), "--to DIR --slug SLUG"),
+        (("--source", "toy", "--since", "1.0", "toy/losses.py::weigh", "--slug", "a"), "--to DIR --slug SLUG"),
+        (("--source", "toy", "--since", "1.0", "toy/losses.py::no"), "toy==2.0 has no such definition"),
         (("--source", "toy==2.0", "toy/losses.py::weigh", "--json"), "--json: needs --source and --since"),
     ],
 )

@@ -14,7 +14,7 @@ from typer import Argument, Option
 from lmrbench.authoring.adversaries import accept as accept_finding
 from lmrbench.authoring.adversaries import finding_in
 from lmrbench.authoring.audit.suite import quick_shortfalls
-from lmrbench.authoring.listing.versions import new_since, require_new
+from lmrbench.authoring.listing.versions import NewDefinition, find_new, new_since
 from lmrbench.authoring.new import masking
 from lmrbench.authoring.new.making import NewTask, make, parsed, parsed_target
 from lmrbench.cli import options
@@ -28,7 +28,7 @@ from lmrbench.report.sheets.audit import draw_facts, draw_lines, effects_sheet
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX
 from lmrbench.sandbox.registry import open_pool
 from lmrbench.tasks.loading import load_suite, suite_folder, suite_folders
-from lmrbench.tasks.model import Draw, DrawId, Task
+from lmrbench.tasks.model import Draw, DrawId, Target, Task
 from lmrbench.tasks.selection import paper_task
 from lmrbench.tasks.tiers.forensic import deviation_pool
 from lmrbench.tasks.workspace import goal_signatures
@@ -62,8 +62,8 @@ def new(
         str | None,
         Option(
             metavar="VERSION",
-            help="An earlier version of the package. Without TARGET, list the definitions added since; with "
-            "TARGET, check that TARGET is new.",
+            help="An earlier version of the package. Without TARGET, list the definitions added since; with TARGET "
+            "alone, print it; with --to, check that TARGET is new.",
         ),
     ] = None,
     command: Annotated[
@@ -94,7 +94,7 @@ def new(
 
     With --source and --since, and without TARGET, no task is made. Instead, the command lists the functions, classes
     and methods that are new in a package, beginning with those that name a paper. No code of the package is run. --json
-    includes short definitions, which the table leaves out.
+    includes short definitions, which the table leaves out. With TARGET and without --to, its source is printed.
 
     Existing files are kept, so the command can be run again after a change or an interruption.
     """
@@ -106,12 +106,19 @@ def new(
     if json:
         raise UsageError("--json: needs --source and --since, without a TARGET")
     repository, target = parsed(places or (), source)
+    if source is not None and since is not None:
+        with staged() as (_, advance):
+            definition = find_new(source, since, target, advance)
+        if to is None and slug is None:
+            _print_definition(target, definition)
+            return
+        source, released = definition.package, definition.release
+    else:
+        released = None
     if to is None or slug is None:
         raise UsageError("to make a task, name its suite and its paper: --to DIR --slug SLUG")
     with staged() as (_, advance):
-        if source is not None and since is not None:
-            source = require_new(source, since, target, advance)
-        wanted = NewTask(to, slug, category, target, repository, source, command, tuple(beside or ()), paper)
+        wanted = NewTask(to, slug, category, target, repository, source, command, tuple(beside or ()), paper, released)
         task, decisions = make(wanted, say, advance)
     _print_left_to_do(task, decisions)
 
@@ -126,14 +133,28 @@ def _list_new(source: str, since: str, json: bool) -> None:
         show(*additions_sheets(found))
 
 
+def _print_definition(target: Target, definition: NewDefinition) -> None:
+    """Print a new definition below the versions of the package that have it."""
+    first = definition.release
+    say(f"# {definition.package}: {target}" + (f", first in {first.version} ({first.date})" if first else ""))
+    print(_as_text(definition.text))
+
+
 def _print_left_to_do(task: Task, decisions: Sequence[str]) -> None:
-    """Audit a new task quickly, and print its masked target and the work that is left to its author."""
-    print(f"\nThe masked target:\n\n{printable(goal_signatures(task)[task.targets[0]], lines=True)}")
-    with staged() as (_, advance):
-        shortfalls = quick_shortfalls(task, advance)
+    """Print the masked target of a new task and the work that is left to its author, audit the task, and print more."""
+    print(f"\nThe masked target:\n\n{_as_text(goal_signatures(task)[task.targets[0]])}")
     command = f"lmrbench task audit {task.paper.slug} --suite {task.folder.parent} --quick"
     print(f"\nLeft to do (`{command}` shows the mutants that survive):")
-    say(*(f"- {item}" for item in (*decisions, *shortfalls)))
+    # These come before the audit, which can take minutes if the repository is a whole package.
+    say(*(f"- {item}" for item in decisions))
+    with staged() as (_, advance):
+        shortfalls = quick_shortfalls(task, advance)
+    say(*(f"- {item}" for item in shortfalls))
+
+
+def _as_text(code: str) -> str:
+    """Return code in the form in which a terminal can show it, with the line ends of the platform."""
+    return printable("\n".join(code.splitlines()), lines=True)
 
 
 def mask(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from lmrbench.authoring.listing.additions import Addition, additions, dated
@@ -11,11 +12,11 @@ from lmrbench.authoring.listing.definitions import Package, absent
 from lmrbench.errors import TaskError, UsageError
 from lmrbench.progress import Advance
 from lmrbench.records import Record
-from lmrbench.tasks.model import Target
+from lmrbench.tasks.model import Release, Target
 from lmrbench.tasks.sources.fetch import fetch
 from lmrbench.tasks.sources.origin import Tree
 from lmrbench.tasks.sources.pin import pinned_release
-from lmrbench.tasks.sources.releases import Release, release_of, releases, version_in
+from lmrbench.tasks.sources.releases import IndexedVersion, release_of, releases, version_in
 
 _PACKAGE = re.compile(r"(?P<name>[\w.-]+)(==(?P<version>[\w.+!-]+))?")
 
@@ -36,6 +37,21 @@ class Additions(Record):
     new: tuple[Addition, ...]
 
 
+@dataclass(frozen=True)
+class NewDefinition:
+    """A definition that is new in a version of a package.
+
+    Attributes:
+        package: The version that was compared, as NAME==VERSION.
+        text: The source of the definition in this version.
+        release: The first release with the definition, or None if the index does not state its date.
+    """
+
+    package: str
+    text: str
+    release: Release | None
+
+
 def new_since(source: str, since: str, advance: Advance) -> Additions:
     """List what a version of a package has and an earlier one has not.
 
@@ -53,19 +69,13 @@ def new_since(source: str, since: str, advance: Advance) -> Additions:
     files = _files(name, current, advance)
     package = Package(files)
     found = additions(files, package, Package(_files(name, before, advance)))
-
-    def opened() -> Iterator[tuple[str, str, Package]]:
-        for number, release in enumerate(between):
-            advance(f"versions of {name}", number, len(between))
-            content = package if release is current else Package(_files(name, release, advance))
-            yield str(release.version), release.date, content
-
-    new = tuple(dated(found, package, opened()))
+    opened = ((str(item.version), item.date, content) for item, content in _opened(name, between, package, advance))
+    new = tuple(dated(found, package, opened))
     return Additions(package=f"{name}=={current.version}", date=current.date, since=str(before.version), new=new)
 
 
-def require_new(source: str, since: str, target: Target, advance: Advance) -> str:
-    """Return the version of a package, as NAME==VERSION, in which a definition is new.
+def find_new(source: str, since: str, target: Target, advance: Advance) -> NewDefinition:
+    """Find a definition that an earlier version of a package does not have.
 
     Args:
         source: The package, as NAME for its newest final version or NAME==VERSION.
@@ -76,18 +86,24 @@ def require_new(source: str, since: str, target: Target, advance: Advance) -> st
     Raises:
         UsageError: The package or a version is malformed, or `since` is not the earlier version.
         SourceError: A version does not exist or cannot be fetched.
-        TaskError: The earlier version has the definition too.
+        TaskError: The version does not have the definition, or the earlier version has it too.
     """
     name, before, between = _compared(source, since)
-    package, earlier = (Package(_files(name, release, advance)) for release in (between[-1], before))
-    if target in package.definitions and not absent(package, earlier, [target]):
+    wanted = f"{name}=={between[-1].version}"
+    package, earlier = (Package(_files(name, item, advance)) for item in (between[-1], before))
+    if target not in package.definitions:
+        raise TaskError(f"{target}: {wanted} has no such definition; leave out TARGET to list what is new")
+    if not absent(package, earlier, [target]):
         raise TaskError(
             f"{target}: is not new, {name}=={before.version} has it too; leave out TARGET to list what is new"
         )
-    return f"{name}=={between[-1].version}"
+    versions = _opened(name, between, package, advance)
+    first = next(item for item, content in versions if not absent(package, content, [target]))
+    release = Release(package=name, version=str(first.version), date=first.date) if first.date else None
+    return NewDefinition(wanted, package.definitions[target].text, release)
 
 
-def _compared(source: str, since: str) -> tuple[str, Release, list[Release]]:
+def _compared(source: str, since: str) -> tuple[str, IndexedVersion, list[IndexedVersion]]:
     """Return the name, the earlier version, and the final versions after it up to the wanted one."""
     match = _PACKAGE.fullmatch(source)
     if match is None:
@@ -105,7 +121,16 @@ def _compared(source: str, since: str) -> tuple[str, Release, list[Release]]:
     return name, before, [*between, current]
 
 
-def _files(name: str, release: Release, advance: Advance) -> Tree:
+def _opened(
+    name: str, between: Sequence[IndexedVersion], newest: Package, advance: Advance
+) -> Iterator[tuple[IndexedVersion, Package]]:
+    """Yield versions of a package with their definitions, earliest first. `newest` is the content of the last one."""
+    for number, item in enumerate(between):
+        advance(f"versions of {name}", number, len(between))
+        yield item, newest if item is between[-1] else Package(_files(name, item, advance))
+
+
+def _files(name: str, release: IndexedVersion, advance: Advance) -> Tree:
     source = pinned_release(f"{name}=={release.version}", release)
     fetch(source, lambda done, total: advance(str(source), done, total))
     return Tree(Path(name), source, {})

@@ -12,12 +12,17 @@ import tomli_w
 from lmrbench.authoring.new.recording import Call
 from lmrbench.errors import TaskError, UsageError
 from lmrbench.tasks.files import pdf_pages
-from lmrbench.tasks.model import Target, Task
+from lmrbench.tasks.model import Release, Target, Task
 from lmrbench.tasks.sources.origin import Source, Tree
 from lmrbench.tasks.sources.pin import licence_of
 from lmrbench.tasks.workspace import folder_files, imported_from_elsewhere
 
 MOST_BYTES = 1 << 20
+_KEEP = """\
+# Only the files that the target needs; stand-ins for what they import go to overlay/. Without it, all files are kept.
+# keep = ["{file}"]
+
+"""
 _HEADING = re.compile(r"(?P<number>\d{1,2}(?:\.\d{1,2})*)\.?\s+(?P<title>[A-Z][^.]{2,70})$")
 _LEFT_OUT = {".ipynb": "a notebook", ".pt": "weights", ".pth": "weights", ".bin": "weights", ".safetensors": "weights"}
 
@@ -124,7 +129,9 @@ def described(tree: Tree, calls: Sequence[Call]) -> Source:
     return tree.source.model_copy(update={"licence": licence_of(tree.source), "imports": imports})
 
 
-def draft_table(slug: str, name: str, category: str, target: Target, source: Source | None = None) -> str:
+def draft_table(
+    slug: str, name: str, category: str, target: Target, source: Source | None, released: Release | None
+) -> str:
     """Return the text of task.toml, with TODO where a person has to fill something in.
 
     Args:
@@ -132,10 +139,12 @@ def draft_table(slug: str, name: str, category: str, target: Target, source: Sou
         name: The name of the task.
         category: The category of the task.
         target: The function to mask.
-        source: The source of the repository, if it is a published package.
+        source: The source of the repository, if it is published code.
+        released: The first release of a package with the target, if known.
     """
     fields = {} if source is None else source.model_dump(mode="json", exclude_defaults=True, exclude_none=True)
-    table = tomli_w.dumps({"source": fields}) + "\n" if fields else ""
+    table = tomli_w.dumps({"source": fields}) + _KEEP.format(file=target.file) if fields else ""
+    release = "" if released is None else f"released = {{ {', '.join(_entries(released))} }}\n"
     return f'''[paper]
 slug = "{slug}"
 title = "TODO: the paper's title"
@@ -143,7 +152,7 @@ year = 2024
 venue = "TODO"
 url = "https://example.org/TODO"
 # TODO: published = "2024-01-31", the date of the first version of the paper
-
+{release}
 {table}[[task]]
 name = "{name}"
 category = "{category}"
@@ -156,6 +165,10 @@ check = "checks/{name}.py"
 tolerance = {{ rtol = 1e-5, atol = 1e-6 }}
 limits = {{ seconds = 60, memory_mb = 2048 }}
 '''
+
+
+def _entries(released: Release) -> list[str]:
+    return [f"{key} = {json.dumps(value)}" for key, value in released.model_dump(mode="json").items()]
 
 
 def draft_summary(text: str) -> str:

@@ -15,7 +15,7 @@ from lmrbench.errors import TaskError, UsageError
 from lmrbench.progress import Advance
 from lmrbench.source.functions import find
 from lmrbench.tasks.loading import load_facts, load_paper, load_repository
-from lmrbench.tasks.model import Target, Task
+from lmrbench.tasks.model import Release, Target, Task
 from lmrbench.tasks.sources.fetch import fetch
 from lmrbench.tasks.sources.origin import Tree
 from lmrbench.tasks.sources.pin import pinned
@@ -38,6 +38,7 @@ class NewTask:
         command: The command that is run in the repository to record calls of the target.
         beside: Files that are put into the repository while the command runs.
         paper: The paper, as PDF or text.
+        released: The first release of a package with the target, if known.
     """
 
     suite: Path
@@ -49,6 +50,7 @@ class NewTask:
     command: str
     beside: tuple[Path, ...]
     paper: Path | None
+    released: Release | None
 
     @property
     def folder(self) -> Path:
@@ -124,15 +126,16 @@ def make(wanted: NewTask, say: Say, advance: Advance) -> tuple[Task, list[str]]:
         _write(check, proposal.check, say)
         decisions += proposal.decisions
     source = drafting.described(files, calls) if isinstance(files, Tree) and calls else None
-    _write(table, drafting.draft_table(wanted.slug, wanted.name, wanted.category, wanted.target, source), say)
+    draft = drafting.draft_table(wanted.slug, wanted.name, wanted.category, wanted.target, source, wanted.released)
+    _write(table, draft, say)
     _write(wanted.folder / "paper.md", drafting.draft_summary(text), say)
     of_paper = load_paper(wanted.folder, load_facts(wanted.suite))
     task = next((item for item in of_paper if item.name == wanted.name), None)
     if task is None:
         raise TaskError(f"{table}: has no task named {wanted.name!r}; add one, or name another target")
-    for draft in (table, wanted.folder / "paper.md"):
-        if "TODO" in draft.read_text("utf-8"):
-            decisions.append(f"{draft}: fill in what is marked TODO")
+    for file in (table, wanted.folder / "paper.md", check):
+        if "TODO" in file.read_text("utf-8"):
+            decisions.append(f"{file}: fill in what is marked TODO")
     return task, decisions
 
 

@@ -90,6 +90,23 @@ _RETURN_GRADIENTS = """\
     return {{"result": result, "arguments": arguments, "gradients": list(gradients)}}
 """
 
+# The check if the calls cannot be repeated and no script can be run.
+_SKELETON = '''\
+"""TODO: say what the cases vary."""
+
+
+def cases(seed):
+    # TODO: draw sizes, dtypes and settings from the seed, and yield them as plain data.
+    yield {{"name": "TODO"}}
+
+
+def observe(case):
+    # TODO: make the objects that the target needs from the case, call the target, and return the results as plain data.
+    from {module} import {name}
+
+    raise NotImplementedError
+'''
+
 
 @dataclass(frozen=True)
 class ProposedCheck:
@@ -113,22 +130,20 @@ def propose(target: Target, files: Mapping[str, bytes], calls: Sequence[Call], c
         calls: Recorded calls of the target.
         command: The command that was running when they were recorded.
 
-    Raises:
-        TaskError: Neither the calls nor the command can be observed.
+    Returns:
+        The check. If the calls cannot be repeated, it runs the script that was recorded; if the repository does not
+        contain the script, it is a skeleton without cases.
     """
     experiment = _experiment(files, command)
     decisions: list[str] = []
     specs: list[dict[str, Any]] = []
     obstacle = _obstacle(target, files, calls)
-    if obstacle:
+    if obstacle and experiment:
         decisions.append(f"the check only runs {command!r}, because {obstacle}: write cases that call the target")
+    elif obstacle:
+        decisions.append(f"the check has no cases, because {obstacle}: write cases that call the target")
     else:
         specs = _distinct(calls, decisions)
-    if obstacle and not experiment:
-        raise TaskError(
-            f"{target}: no check can be proposed: {obstacle}, and {command!r} runs no script of the repository; put a "
-            "script that calls the target into the repository (with --source, into overlay/ of the paper's folder)"
-        )
     if any(call.drawn for call in calls):
         decisions.append("the target draws random numbers: say in the instruction which draws, in which order")
     if names := sorted({name for call in calls for name in call.globals}):
@@ -143,12 +158,11 @@ def _experiment(files: Mapping[str, bytes], command: str) -> str:
     script = words[1] if len(words) > 1 and words[0].startswith("python") else ""
     if script not in files:
         return ""
-    module = ".".join(PurePosixPath(script).with_suffix("").parts)
     try:
         find(files[script], "run")
     except TaskError:
         return f"run_script({script!r}, {words[2:]!r})"
-    return f'{{"experiment": importlib.import_module({module!r}).run(case["seed"])}}'
+    return f'{{"experiment": importlib.import_module({_module(script)!r}).run(case["seed"])}}'
 
 
 def _obstacle(target: Target, files: Mapping[str, bytes], calls: Sequence[Call]) -> str:
@@ -249,6 +263,8 @@ def _holds_tensors(spec: object) -> bool:
 
 
 def _text(target: Target, specs: Sequence[dict[str, Any]], experiment: str, calls: Sequence[Call]) -> str:
+    if not specs and not experiment:
+        return _SKELETON.format(module=_module(target.file), name=target.qualname.partition(".")[0])
     imports = ["copy"] if specs else []
     imports += ["importlib"] if "importlib" in experiment else []
     imports += ["contextlib", "io", "runpy", "sys"] if "run_script" in experiment else []
@@ -282,9 +298,13 @@ def _observe(target: Target, experiment: str, calls: Sequence[Call]) -> str:
     instance = _INSTANCE if "self" in calls[0].arguments else ""
     return (_OBSERVE + instance + (_RETURN_GRADIENTS if gradients else _RETURN)).format(
         experiment=experiment or "None",
-        module=".".join(PurePosixPath(target.file).with_suffix("").parts),
+        module=_module(target.file),
         name=name,
         path="".join(f".{attribute}" for attribute in attributes),
         gradients=gradients,
         receiver="instance, " if instance else "",
     )
+
+
+def _module(file: str) -> str:
+    return ".".join(PurePosixPath(file).with_suffix("").parts)

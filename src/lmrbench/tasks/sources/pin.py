@@ -9,7 +9,7 @@ from pathlib import Path
 from lmrbench.errors import UsageError
 from lmrbench.tasks.sources.fetch import digest_at
 from lmrbench.tasks.sources.origin import Source, tree_folder
-from lmrbench.tasks.sources.releases import Release, release_of, releases, version_in
+from lmrbench.tasks.sources.releases import IndexedVersion, release_of, releases, version_in
 
 TO_SAY = "TODO"
 _COMMIT = re.compile(r"(?P<git>https?://.+)@(?P<commit>[0-9a-f]{40})")
@@ -42,7 +42,7 @@ def pinned(text: str) -> Source:
     return Source.model_validate({**table, "licence": TO_SAY, "imports": ()})
 
 
-def pinned_release(package: str, release: Release) -> Source:
+def pinned_release(package: str, release: IndexedVersion) -> Source:
     """Return a source that pins a release.
 
     If the index does not state the digest of the file, the file is downloaded to compute it.

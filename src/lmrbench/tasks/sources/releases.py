@@ -22,7 +22,7 @@ MOST_NAMED = 12
 
 
 @dataclass(frozen=True)
-class Release:
+class IndexedVersion:
     """A version of a package, with one of its files.
 
     Attributes:
@@ -39,7 +39,7 @@ class Release:
         return self.file.uploaded.date().isoformat() if self.file.uploaded else ""
 
 
-def releases(name: str) -> list[Release]:
+def releases(name: str) -> list[IndexedVersion]:
     """Return the versions of a package that are not yanked and have a platform-independent file, oldest first.
 
     Raises:
@@ -56,10 +56,10 @@ def releases(name: str) -> list[Release]:
         raise SourceError(
             f"{name}: no index of pip's configuration holds a platform-independent wheel or a source distribution"
         )
-    return [Release(version, best[version]) for version in sorted(best)]
+    return [IndexedVersion(version, best[version]) for version in sorted(best)]
 
 
-def release_of(known: list[Release], name: str, version: Version) -> Release:
+def release_of(known: list[IndexedVersion], name: str, version: Version) -> IndexedVersion:
     """Return the release of a package with a given version.
 
     Args:
