@@ -251,7 +251,7 @@ def test_a_chosen_one_is_drafted_from_the_newest_version_with_recorded_inputs(tm
         (("--source", "toy", "--since", "1.3"), "toy==1.3: no index"),
         (("--source", "toy", "--since", "1.3"), "there are 1.0, 1.1, 2.0rc1, 2.0"),
         (("--source", "toy==3.0", "--since", "1.0"), "toy==3.0: no index"),
-        (("--source", "toy", "--since", "2.0"), "--since 2.0: is not before toy==2.0"),
+        (("--source", "toy", "--since", "2.0"), "--since 2.0: is not earlier than toy==2.0"),
         (("--source", "toy", "--since", "new"), "--since new: Invalid version"),
         (("--source", "other", "--since", "1.0"), "other: no index"),
         (("--source", "https://example.org/a.tar.gz", "--since", "1.0"), "expected NAME or NAME==VERSION"),

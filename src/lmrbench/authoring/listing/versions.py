@@ -1,4 +1,4 @@
-"""Compare two versions of a package of an index. Wheels are fetched to the cache, and nothing of them is run."""
+"""Compare two versions of a package from a package index. They are downloaded to the cache; their code never runs."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _PACKAGE = re.compile(r"(?P<name>[\w.-]+)(==(?P<version>[\w.+!-]+))?")
 
 
 class Additions(Record):
-    """What is new in a version of a package.
+    """The definitions that are new in a version of a package.
 
     Attributes:
         package: The version, as NAME==VERSION.
-        date: Its date, as YYYY-MM-DD; empty if the index does not state it.
-        since: The earlier version.
-        new: What is new.
+        date: Its release date, as YYYY-MM-DD; empty if the index does not state it.
+        since: The number of the earlier version.
+        new: The new definitions.
     """
 
     package: str
@@ -37,7 +37,7 @@ class Additions(Record):
 
 
 def new_since(source: str, since: str, advance: Advance) -> Additions:
-    """List what a version of a package has and an earlier one has not.
+    """List the definitions that are new in a version of a package, compared with an earlier version.
 
     Args:
         source: The package, as NAME for its newest final version or NAME==VERSION.
@@ -46,7 +46,7 @@ def new_since(source: str, since: str, advance: Advance) -> Additions:
 
     Raises:
         UsageError: The package or a version is malformed, or `since` is not the earlier version.
-        SourceError: A version does not exist or cannot be fetched.
+        SourceError: A version does not exist or can't be downloaded.
     """
     name, before, between = _compared(source, since)
     current = between[-1]
@@ -65,7 +65,7 @@ def new_since(source: str, since: str, advance: Advance) -> Additions:
 
 
 def require_new(source: str, since: str, target: Target, advance: Advance) -> str:
-    """Return the version of a package, as NAME==VERSION, in which a definition is new.
+    """Return a version of a package as NAME==VERSION, after checking that a definition is new in it.
 
     Args:
         source: The package, as NAME for its newest final version or NAME==VERSION.
@@ -75,20 +75,20 @@ def require_new(source: str, since: str, target: Target, advance: Advance) -> st
 
     Raises:
         UsageError: The package or a version is malformed, or `since` is not the earlier version.
-        SourceError: A version does not exist or cannot be fetched.
-        TaskError: The earlier version has the definition too.
+        SourceError: A version does not exist or can't be downloaded.
+        TaskError: The earlier version already has the definition.
     """
     name, before, between = _compared(source, since)
     package, earlier = (Package(_files(name, release, advance)) for release in (between[-1], before))
     if target in package.definitions and not absent(package, earlier, [target]):
         raise TaskError(
-            f"{target}: is not new, {name}=={before.version} has it too; leave out TARGET to list what is new"
+            f"{target}: is not new, {name}=={before.version} has it too; leave out TARGET to list the new definitions"
         )
     return f"{name}=={between[-1].version}"
 
 
 def _compared(source: str, since: str) -> tuple[str, Release, list[Release]]:
-    """Return the name, the earlier version, and the final versions after it up to the wanted one."""
+    """Return the package's name, the earlier release, and the final releases after it, ending with the wanted one."""
     match = _PACKAGE.fullmatch(source)
     if match is None:
         raise UsageError(f"--source {source}: --since compares versions of a package; expected NAME or NAME==VERSION")
@@ -100,7 +100,7 @@ def _compared(source: str, since: str) -> tuple[str, Release, list[Release]]:
     current = release_of(known, name, wanted) if wanted else newest[-1]
     before = release_of(known, name, earlier)
     if before.version >= current.version:
-        raise UsageError(f"--since {since}: is not before {name}=={current.version}; name an earlier version")
+        raise UsageError(f"--since {since}: is not earlier than {name}=={current.version}; choose an earlier version")
     between = [item for item in newest if before.version < item.version < current.version]
     return name, before, [*between, current]
 
