@@ -71,7 +71,7 @@ class Finding(StoredRecord):
         task: The id of the task.
         digest: The audit digest of the task.
         model: The model that wrote the proposal.
-        number: The number of the proposal among those of the model for this task.
+        number: The number of the proposal among the model's proposals for this task, counted from 0.
         proposal: The graded version.
         passed: Whether the check accepts it.
         rejected_by: The first case that rejects it, and the reason; empty if it passes.
@@ -108,7 +108,7 @@ def attack(laboratory: Laboratory, model: str, ask: Ask, wrong: int, right: int,
         file: The file to append findings to.
 
     Yields:
-        Each finding, when it is in the file.
+        Each finding, after it has been written to the file.
     """
     task = laboratory.task
     digest = audit_digest(task)

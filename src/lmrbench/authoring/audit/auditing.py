@@ -24,7 +24,7 @@ from lmrbench.tasks.wrong import breaks_only_edge_cases
 
 # The number of seeds for rewrites. The golden and the plain rewrite run under all seeds.
 SEEDS_FOR_REWRITES = 25
-# The number of seeds for costly cases, and for the golden on two threads.
+# The number of seeds for costly cases, and for the golden with two threads.
 SEEDS_FOR_COSTLY = 10
 
 _TWO_THREADS = """
@@ -155,7 +155,7 @@ def check_cost(laboratory: Laboratory, runs: Sequence[TrialResult]) -> CheckCost
 def tried_cheats(laboratory: Laboratory) -> tuple[Variant, ...]:
     """Run every cheat under the first seed, and return the results."""
     task, seed = laboratory.task, laboratory.seeds[0]
-    # One cheat is correct under a single seed. It gets another seed than the one it runs under, so it must fail.
+    # The cheat that knows one seed is given another seed than the one under which it runs, so it must fail, too.
     files = {item.label: _files(task, item) for item in cheats(task, known_seed=seed + 1)}
     return laboratory.variants("cheats", files, [seed], case_seconds=HASTY)
 

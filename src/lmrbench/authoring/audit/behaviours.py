@@ -1,9 +1,9 @@
-"""Mutants of behaviour: wrong in some regime (dtype, state, memory layout, order of use) and right elsewhere.
+"""Mutants of behaviour: functions that are wrong in some regime (dtype, state, memory layout, order of use) only.
 
-Each is a decorator of `inside.wrappers`, put directly above the target's `def`. Which decorators apply to a target
-follows from its signature, from the settings of `self` that its body reads, and from the values that these have while
-the check runs (`inside.recordings`). `numerics` contains similar mistakes that
-are changes of the body.
+Each is made by a decorator from `inside.wrappers`, which is placed directly above the target's `def`. The choice of
+decorators depends on the target's signature, on the settings of `self` that its body reads, and on the values that
+parameters and settings have while the check runs (`inside.recordings`). `numerics` contains similar mistakes that are
+changes of the body.
 """
 
 from __future__ import annotations
@@ -243,15 +243,11 @@ BEHAVIOURS: tuple[Behaviour, ...] = (
     Behaviour("treated_as_absent", _specials, "`x or default` where `x is None` is meant"),
     Behaviour("kept_from_first_call", _kept, "the object keeps a value from its first call", certain=True),
     Behaviour("kept_result", _methods, "the object remembers its first result", certain=True),
-    Behaviour(
-        "setting_left_changed", _settings_of_self, "a setting of the object stays changed after the call", certain=True
-    ),
+    Behaviour("setting_left_changed", _settings_of_self, "a setting of the object stays changed", certain=True),
     Behaviour("attribute_left", _methods, "the object is left with a new attribute"),
     Behaviour("model_left_evaluating", _models, "the model is left in another mode", certain=True),
     Behaviour("model_left_training", _models, "the model is left in another mode", certain=True),
-    Behaviour(
-        "model_left_in_single_precision", _models, "the parameters of the model are left in another dtype", certain=True
-    ),
+    Behaviour("model_left_in_single_precision", _models, "the model is left in another dtype", certain=True),
     Behaviour("model_left_frozen", _models, "the model is left without gradients", certain=True),
     Behaviour("draws_random_numbers", _once, "the global generators are used where none should be"),
     Behaviour("reseeds", _once, "the global generators are seeded"),

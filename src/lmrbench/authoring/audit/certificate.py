@@ -162,9 +162,9 @@ class Visible(Record):
         results_hold: Whether the golden reproduces the logged results.
         rejected: The number of mutants of one expression that the check rejects.
         shown: The number of rejected mutants that change the logged results.
-        decided: The number of rejected mutants that only a sentence decides, that is, a solver reads a sentence that
-            they violate.
-        undecided: The rejected mutants that neither change the results nor violate such a sentence.
+        decided: The number of rejected mutants that do not change the results, but violate a sentence that a solver
+            reads.
+        undecided: The rejected mutants that do neither.
         sentences: The sentences that decide mutants, by the place where a solver reads them.
         only_logs: The facts that only the logged results reveal.
     """
@@ -219,7 +219,7 @@ class CheckCost(Record):
 class Certificate(StoredRecord):
     """Everything that the audit of one task measured.
 
-    A twin needs no rewrites, and its wrong versions are correct code for its original.
+    A twin needs no rewrites. Its wrong versions are correct code for its original task.
 
     Attributes:
         task: The id of the task.
@@ -327,7 +327,7 @@ def read_certificate(task: Task) -> Certificate | None:
 
 
 def read_runs(task: Task) -> Certificate | None:
-    """Return the certificate of a task, or None if an audit would not run exactly the same code now.
+    """Return the certificate of a task if an audit would still run exactly the same code, otherwise None.
 
     A certificate that is stale only because texts for solvers have changed is returned.
     """

@@ -1,8 +1,8 @@
 """Fuzzing: search for inputs beyond the cases of a check that distinguish a variant from the golden.
 
 The golden and the variant run on variations of the check's cases (`inside.widening`). A case counts only if the golden
-returns finite values that double precision confirms; otherwise the correct result is unknown. If no such
-case distinguishes a variant from the golden, the variant is taken to have no visible effect.
+returns finite values that double precision confirms; otherwise the correct result is unknown. If no such case
+distinguishes a variant from the golden, the variant is taken to have no visible effect.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def told_apart(
         owner: The owner of the variants' code.
 
     Returns:
-        A text with the name of the case and the difference, for each variant that differs, by the variant's name.
+        A text with the first such case and the difference, for each variant that differs, by the variant's name.
     """
     if not variants:
         return {}

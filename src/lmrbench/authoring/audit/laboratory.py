@@ -25,7 +25,7 @@ from lmrbench.tasks.workspace import third_party_imports
 # The time limits of a case, in seconds: a long one for code that should pass even on a busy machine, and a short one
 # for mutants, many of which loop forever.
 PATIENT, HASTY = 20.0, 1.0
-# The limit is at least this multiple of the golden's time.
+# A time limit is at least this multiple of the golden's time.
 SLOWER = 4.0
 # A case is costly if it takes more than this share of the time of the whole check.
 _COSTLY = 0.3
@@ -160,7 +160,7 @@ class Laboratory:
 
         Args:
             files: The repository, by path.
-            seed: The seed of the check's cases, and for random numbers.
+            seed: The seed of the check's cases, and of random numbers while they are observed.
             cases: Cases to use instead of the check's own.
             owner: The owner of the code.
         """
@@ -168,7 +168,7 @@ class Laboratory:
         return replace(reference_job(self.task, seed, drawn), owner=owner, files=files, confirmed=False)
 
     def reason(self, trial: Trial, result: TrialResult) -> str:
-        """Return the reason why the first case that rejects a trial does so."""
+        """Return the reason for the rejection of a trial, from the first case that rejected it."""
         golden = self._golden(trial)
         number = golden.names.index(result.rejected_by[0]) if result.rejected_by[0] in golden.names else -1
         if result.outcome.broken is not None or not 0 <= number < len(result.outcome.cases):
@@ -257,7 +257,7 @@ class Laboratory:
         )
 
     def _share_of_limits(self, trial: Trial, result: TrialResult) -> float:
-        """Return the largest share that a run used of any time limit for submissions."""
+        """Return the largest share of a time limit for submissions that a run used."""
         golden = self._golden(trial)
         shares = [case.seconds / limit for case, limit in zip(result.outcome.cases, case_seconds(golden), strict=False)]
         return max([result.outcome.processor_seconds / check_seconds(golden), *shares])

@@ -1,7 +1,8 @@
 """Mutants: generated mistakes in a golden, which a check has to reject.
 
-A mutant is the golden's file with one change in the body of a target. There are two tables of operators:
-`source.expressions` makes mistakes in one expression, `numerics` makes forms that differ only for extreme values.
+A mutant is the golden's file with one change in the body of a target. There are two tables of operators: one
+in `source.expressions` for mistakes in one expression, and one in `numerics` for forms that differ only for extreme
+values.
 """
 
 from __future__ import annotations

@@ -145,25 +145,13 @@ def chained_default(node: ast.Compare, names: Names) -> Iterator[ast.AST]:
 
 
 NUMERICS: tuple[Operator, ...] = (
-    Operator(
-        "epsilon in a division", ast.BinOp, epsilon_in_a_division, "vectors and weights of tiny magnitude are changed"
-    ),
-    Operator(
-        "epsilon in a function",
-        ast.Call,
-        epsilon_in_a_function,
-        "roots, norms and logarithms of tiny numbers are changed",
-    ),
+    Operator("epsilon in a division", ast.BinOp, epsilon_in_a_division, "tiny vectors and weights are changed"),
+    Operator("epsilon in a function", ast.Call, epsilon_in_a_function, "functions of tiny numbers are changed"),
     Operator("naive form", ast.Call, naive_form, "numbers in the hundreds overflow or round to zero"),
     Operator("difference of exponents", ast.Call, difference_of_exponents, "both exponents overflow"),
     Operator("mask by product", ast.Call, mask_by_product, "zero times NaN is NaN"),
     Operator("mask by large number", ast.Call, mask_by_large_number, "half precision can't represent the number"),
-    Operator(
-        "rows by product",
-        ast.Subscript,
-        rows_by_product,
-        "zero times NaN is NaN, and rows that should be removed are kept",
-    ),
+    Operator("rows by product", ast.Subscript, rows_by_product, "rows to remove are kept, and NaN stays in them"),
     Operator("ties the other way", ast.Call, ties_the_other_way, "another one of several equal values is chosen"),
     Operator("absent or falsy", ast.Compare, chained_default, "zero, false and empty values are treated as absent"),
 )

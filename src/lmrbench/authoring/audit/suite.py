@@ -172,7 +172,7 @@ def _of_certificate(task: Task, certificate: Certificate | None) -> Sequence[str
 def answers_of_other_tiers(tasks: Iterable[Task], papers: Collection[str]) -> dict[str, list[str]]:
     """Return warnings about workspaces that contain answers to tasks of other tiers, by task id.
 
-    These warnings are not shortfalls: tiers of one paper may give each other away.
+    These warnings are not shortfalls, because a solver should only get tasks of one tier.
 
     Args:
         tasks: All tasks of a suite.

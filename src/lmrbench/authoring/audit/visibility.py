@@ -43,7 +43,7 @@ def visibility(task: Task, mutation: Mutation, pool: WorkerPool, advance: Advanc
         advance: Called with the name of a stage, the number of its finished jobs, and their total.
 
     Raises:
-        TaskError: `decided/<task>.toml` names an unknown mutant, or an error of `deciding_sentences` occurs.
+        TaskError: `decided/<task>.toml` is invalid (see `deciding_sentences`) or names an unknown mutant.
     """
     every, sentences = mutants(task), deciding_sentences(task)
     decided = {mutant for sentence in sentences for mutant in sentence.mutants}
@@ -125,7 +125,7 @@ def _unchanged(laboratory: Laboratory, stage: str, suspects: Sequence[Mutant]) -
     golden = repository_files(laboratory.task)
     trials = [Trial(item.id, {**golden, item.target.file: item.file}, 0, case_seconds=HASTY) for item in suspects]
     tried = list(laboratory.run(stage, trials))
-    # On a busy machine, even a mutant that changes no result may time out, so these run again with a longer limit.
+    # Mutants that time out run again with a longer limit, because the machine may be busy.
     slow = [replace(trial, case_seconds=PATIENT) for trial, result in tried if _ran_out_of_time(result)]
     tried = [pair for pair in tried if not _ran_out_of_time(pair[1])]
     tried += laboratory.run(f"{stage}, slow mutants", slow)

@@ -19,7 +19,7 @@ from lmrbench.tasks.model import Target
 # The places where a paper may be named, most reliable first. A folder or a line of documentation may name a paper about
 # something else.
 Where = Literal["docstring", "class", "comment", "module", "folder", "documentation", ""]
-# A file, folder or name for which more papers than this are found is linked to none of them.
+# If a file, a folder or the documentation of a name mentions more papers than this, none of them is used.
 MOST_PAPERS = 2
 # Shorter names are too common to be looked up in the documentation.
 SHORTEST_NAME = 3
@@ -59,8 +59,8 @@ class Addition(Record):
 def additions(files: Mapping[str, bytes], package: Package, before: Package) -> list[Addition]:
     """Return the new definitions of a version, without copies of old code, overloads, and definitions inside functions.
 
-    Definitions with a paper come before those without. Within both groups, definitions in a new folder or file come
-    first. The rest of the order is by paper, with definitions that need a GPU last.
+    Definitions with a paper come before those without. Both groups are sorted: definitions in a new folder or file come
+    first, then the order is by paper, and definitions that need a GPU come last.
 
     Args:
         files: All files of the version, by path, including its documentation.

@@ -1,8 +1,8 @@
 """Find which definitions of a package use each other, and which seem to need a GPU.
 
-Names are followed through imports, including names that a package's `__init__` re-exports. A use of a method is
-recognized if it is accessed on `self` or `cls`, or if only one class has a method of that name. Uses through registries
-and `getattr` are not found.
+Names are followed through imports, including names that a package's `__init__` re-exports. A method is recognized
+if it is accessed on `self` or `cls`, or if only one class has a method of that name. Uses through registries and
+`getattr` are not found.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lmrbench.source.syntax import FunctionNode
 from lmrbench.tasks.model import Target
 
 Gpu = Literal["no", "may", "needs"]
-# Libraries that run only on GPUs, and libraries of which only a part needs one.
+# Libraries that run only on GPUs, and libraries that need one for some of their functions only.
 GPU_LIBRARIES = frozenset(
     ("triton", "tilelang", "cupy", "flash_attn", "flash_attn_interface", "causal_conv1d", "mamba_ssm", "deep_gemm")
 )
@@ -28,7 +28,7 @@ _EXTENSIONS = frozenset(("cpp_extension", "load_inline", "CUDAExtension"))
 
 
 class Uses:
-    """The uses of definitions in a package.
+    """The uses of a package's definitions by each other.
 
     Attributes:
         package: The package.
@@ -60,7 +60,7 @@ class Uses:
 
     @cached_property
     def gpu(self) -> Mapping[Target, Gpu]:
-        """Whether each definition needs a GPU, or may need one, by its own code or through the definitions it uses."""
+        """The need of each definition for a GPU, judged from its own code and from the definitions that it uses."""
         own = {place: self._own_gpu(place, item) for place, item in self.package.definitions.items()}
         needing = [place for place, found in own.items() if found == "needs"]
         reached = set(needing)

@@ -16,7 +16,7 @@ _FORMS = (
     (r"\bpaper\W{1,4}(https?://" + _ADDRESS + ")", "{}"),
 )
 _PATTERNS = [(re.compile(pattern, re.IGNORECASE), form) for pattern, form in _FORMS]
-# Links called "paper" to these sites are left to the other patterns, or are not papers.
+# Links called "paper" to these sites do not count: other patterns find the papers on them, and the rest are no papers.
 _OTHERS = re.compile(r"arxiv\.org|huggingface\.co|alphaxiv\.org|doi\.org|aclanthology\.org|openreview\.net|github\.com")
 
 

@@ -22,8 +22,8 @@ from lmrbench.tasks.model import Target
 Kind = Literal["function", "class", "method"]
 # Shorter bodies are so common that equal ones need not have the same origin.
 FEWEST_LINES = 3
-# The share of common lines from which a removed and a new definition count as the same one: if the name has been kept,
-# and if it has changed.
+# The smallest share of common lines at which a removed and a new definition count as the same: with the same name, and
+# with different names.
 SAME_NAME, OTHER_NAME = 0.6, 0.8
 
 
@@ -138,7 +138,7 @@ def copied(package: Package, other: Package, place: Target) -> bool:
 
 
 def absent(package: Package, other: Package, places: Iterable[Target]) -> list[Target]:
-    """Return the definitions that another version of the package has neither at the same place nor at another.
+    """Return the definitions that another version of the package lacks, even under another name or in another file.
 
     Args:
         package: The version that has the definitions.
@@ -181,7 +181,7 @@ def absent(package: Package, other: Package, places: Iterable[Target]) -> list[T
 
 def _likeness(left: Counter[str], right: Counter[str]) -> float:
     total = left.total() + right.total()
-    # Counting the common lines takes long. There are at most as many as in the shorter body, which is checked first.
+    # Counting the common lines takes long. The shorter body limits their number, so this bound is checked first.
     if not total or 2 * min(left.total(), right.total()) < SAME_NAME * total:
         return 0.0
     return 2 * (left & right).total() / total
@@ -224,7 +224,7 @@ def _definitions(body: Iterable[ast.stmt], prefix: str, lines: list[str]) -> Ite
 def _lines(node: DefinitionNode) -> Iterator[str]:
     """Yield the lines of a body as `ast.unparse` formats them, without docstrings.
 
-    A definition inside the body yields a line with its name and then its own lines.
+    A definition inside the body yields a line with its name, followed by its own lines.
     """
     for statement in node.body:
         if isinstance(statement, DefinitionNode):

@@ -45,7 +45,7 @@ def new_since(source: str, since: str, advance: Advance) -> Additions:
         advance: Called with a stage's name, the amount done, and the total if it is known.
 
     Raises:
-        UsageError: The package or a version is malformed, or `since` is not the earlier version.
+        UsageError: The package or a version is malformed, or `since` is not an earlier version.
         SourceError: A version does not exist or can't be downloaded.
     """
     name, before, between = _compared(source, since)
@@ -74,7 +74,7 @@ def require_new(source: str, since: str, target: Target, advance: Advance) -> st
         advance: Called with a stage's name, the amount done, and the total if it is known.
 
     Raises:
-        UsageError: The package or a version is malformed, or `since` is not the earlier version.
+        UsageError: The package or a version is malformed, or `since` is not an earlier version.
         SourceError: A version does not exist or can't be downloaded.
         TaskError: The earlier version already has the definition.
     """

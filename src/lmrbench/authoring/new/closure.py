@@ -72,7 +72,7 @@ def _functions(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, Functio
 
 
 def _mentions(tree: ast.AST) -> Iterator[str]:
-    """Yield a name for each of its uses. Imports do not count. Strings that are identifiers do, as for `getattr`."""
+    """Yield a name for each of its uses. Imports do not count; strings that `getattr` could take do."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             yield node.id

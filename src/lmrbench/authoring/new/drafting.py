@@ -169,7 +169,7 @@ def draft_summary(text: str) -> str:
 
 
 def left_to_do(task: Task) -> list[str]:
-    """Return a message for each of task.toml and paper.md that contains a TODO, with the line of the first one."""
+    """Return a message about the first TODO in task.toml, and one about the first TODO in paper.md."""
     found = []
     for name in ("task.toml", "paper.md"):
         lines = (task.folder / name).read_text("utf-8").splitlines()

@@ -27,7 +27,7 @@ def mask_targets(
     Args:
         repository: The folder of the repository.
         targets: The functions to mask.
-        closure: Whether to mask also the helpers that only the targets use.
+        closure: Whether to also mask the helpers that only the targets use.
 
     Returns:
         The files of the repository, the same files after masking, and the functions that were masked.

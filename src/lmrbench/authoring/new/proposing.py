@@ -25,7 +25,7 @@ from lmrbench.tasks.model import Target
 
 MOST_CASES = 8
 MOST_CHOICES = 16
-# In longer lists, strings are drawn from those recorded. A shorter list may be a set of options and is kept.
+# Lists of at least this many strings are drawn from the recorded strings. Shorter lists may be options and are kept.
 FEWEST_WORDS = 4
 
 _DRAW = '''
@@ -179,7 +179,10 @@ def _obstacle(target: Target, files: Mapping[str, bytes], calls: Sequence[Call])
 
 
 def _distinct(calls: Sequence[Call], decisions: list[str]) -> list[dict[str, Any]]:
-    """Return the specifications of recorded arguments, one for each combination of shapes; append to `decisions`."""
+    """Return the specifications of the arguments for each recorded combination of shapes, and add to `decisions`.
+
+    A specification tells the check's function `draw` the kind, shape and range of a value.
+    """
     numbers: dict[str, list[float]] = {}
     for call in calls:
         for name, value in call.arguments.items():

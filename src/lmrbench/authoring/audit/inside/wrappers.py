@@ -360,7 +360,7 @@ def reseeds(call: Invocation) -> Any:
 
 @behaviour
 def generator_of_its_own(call: Invocation, slot: str) -> Any:
-    """Use a generator with a fixed seed if none is given."""
+    """Use a generator with a fixed seed if none is passed."""
     if call.get(slot) is None:
         call.put(slot, sys.modules["torch"].Generator().manual_seed(0))
     return call.run()
