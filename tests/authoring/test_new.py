@@ -166,7 +166,7 @@ def test_a_folder_that_grades_and_a_list_of_what_is_left(repository, tmp_path):
     assert "left out data.csv: 1 MB of data" in result.stdout
     assert "2 calls of the target recorded" in result.stdout
     assert "raise NotImplementedError" in result.stdout
-    assert "weight was always 0.5: give it other values too" in result.stdout
+    assert "weight was always 0.5: add other values" in result.stdout
     assert "the target reads SCALE of its module" in result.stdout
     assert "0 rewrites, fewer than 3" in result.stdout
     headings = [line for line in (folder / "paper.md").read_text().splitlines() if line.startswith("## ")]
@@ -277,7 +277,7 @@ def test_a_commit_needs_all_its_digits():
 @pytest.mark.parametrize(
     ("target", "options", "words"),
     [
-        ("loss.py::noisy", ("--source", "rank-bm25"), "expected TARGET alone with --source"),
+        ("loss.py::noisy", ("--source", "rank-bm25"), "expected only TARGET with --source"),
         ("loss.py::noisy", ("--with", "missing.py"), "--with missing.py: no such file or folder"),
         ("loss.py::noisy", ("--with", __file__, "--with", "repository/loss.py"), "already has a file loss.py"),
         ("loss.py::Loss.forwrd", (), "no such function; similar: Loss.forward"),

@@ -261,7 +261,7 @@ def test_a_method_of_an_object_that_is_no_data_is_drafted_with_a_skeleton_of_a_c
     check = (folder / "checks" / "gated.py").read_text()
     assert "from toy.losses import Loss" in check
     assert "the check has no cases, because the attribute act of Loss is not plain data" in result.stdout
-    assert f"{folder / 'checks' / 'gated.py'}: fill in what is marked TODO" in result.stdout
+    assert f"{folder / 'checks' / 'gated.py'}: replace each TODO" in result.stdout
     assert sorted(tomllib.loads((folder / "task.toml").read_text())) == ["paper", "source", "task"]
 
 
@@ -289,7 +289,7 @@ def test_a_chosen_one_is_drafted_from_the_newest_version_with_recorded_inputs(tm
         (("--source", "toy", "--since", "1.3"), "toy==1.3: no index"),
         (("--source", "toy", "--since", "1.3"), "there are 1.0, 1.1, 2.0rc1, 2.0"),
         (("--source", "toy==3.0", "--since", "1.0"), "toy==3.0: no index"),
-        (("--source", "toy", "--since", "2.0"), "--since 2.0: is not before toy==2.0"),
+        (("--source", "toy", "--since", "2.0"), "--since 2.0: is not earlier than toy==2.0"),
         (("--source", "toy", "--since", "new"), "--since new: Invalid version"),
         (("--source", "other", "--since", "1.0"), "other: no index"),
         (("--source", "https://example.org/a.tar.gz", "--since", "1.0"), "expected NAME or NAME==VERSION"),

@@ -120,10 +120,10 @@ def test_what_neither_results_nor_a_sentence_decide_is_a_shortfall(paper, pool):
     assert any("return 0.0" in item.diff for item in visible.undecided)
     assert visible.rejected == found.mutation.rejected == visible.shown + visible.decided + len(visible.undecided)
     assert (
-        f"{len(visible.undecided)} rejected mutants are decided by neither the results nor a sentence"
+        f"{len(visible.undecided)} rejected mutants neither change the results nor violate a sentence"
         in found.shortfalls
     )
-    assert any(text.startswith("2 functions of") for text in found.shortfalls)
+    assert any(text.startswith("2 functions with") for text in found.shortfalls)
 
     (paper / "decided").mkdir()
     ids = [item.id for item in visible.undecided]
@@ -182,9 +182,9 @@ def test_a_busy_machine_shows_no_more_than_a_quiet_one(paper, pool):
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        ('"Nobody says this." = []\n', "docstring says 'Nobody says this.'"),
+        ('"Nobody says this." = []\n', "docstring contains 'Nobody says this.'"),
         ('"Implement both functions." = ["0123456789ab"]\n', "there is no mutant 0123456789ab"),
-        ('"Implement both functions." = "all"\n', "expected a list of ids of mutants"),
+        ('"Implement both functions." = "all"\n', "expected a list of mutant ids"),
     ],
 )
 def test_a_table_of_decided_mutants_that_is_not_true_is_refused(paper, pool, table, said):
@@ -206,7 +206,7 @@ def test_a_certificate_is_not_renewed_when_a_sentence_that_decides_a_mutant_has_
     file.write_text(text.replace("Implement both functions. An empty", "Write both functions. An empty"))
     assert list(renewed([method(paper)], 1)) == ["toy/blending"]
     file.write_text(text.replace(" An empty list gives 0.0.", ""))
-    with pytest.raises(TaskError, match=r"docstring says 'An empty list gives 0\.0\.'"):
+    with pytest.raises(TaskError, match=r"docstring contains 'An empty list gives 0\.0\.'"):
         renewed([method(paper)], 1)
 
 

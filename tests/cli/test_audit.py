@@ -23,7 +23,9 @@ def test_check_runs_nothing_and_refuses_a_missing_certificate(suite):
     assert json.loads(result.stdout) == [
         {
             "task": "toy/blend",
-            "shortfalls": ["no certificate holds: it has not been audited yet; run `lmrbench task audit toy/blend`"],
+            "shortfalls": [
+                "no valid certificate: the task has not been audited yet; run `lmrbench task audit toy/blend`"
+            ],
             "other_tiers": [],
         }
     ]

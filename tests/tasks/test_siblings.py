@@ -143,7 +143,7 @@ def test_which_tiers_of_a_paper_answer_each_other_is_found_and_no_shortfall(tier
     assert found["blend", "both"].place.startswith("repo/weighting.py")
     assert {leak.share for leak in found.values()} == {1.0}
     audited = lmrbench("task", "audit", "--check", "toy/blend", "--suite", tiers)
-    assert "toy/blend: its workspace answers toy/both (method tier)" in audited.stdout
+    assert "toy/blend: its workspace contains an answer to toy/both (method tier)" in audited.stdout
 
 
 def test_list_and_every_form_of_export_say_that_tiers_answer_each_other(tiers, tmp_path):

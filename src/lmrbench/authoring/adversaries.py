@@ -2,8 +2,8 @@
 
 An adversary sees everything that a solver sees, and the reference (the golden). It writes wrong versions, each with
 the sentence of the instruction, the summary or a docstring that it violates and, if possible, an input that shows the
-difference. It also writes right versions in other styles. All are graded like submissions. A task needs work if a wrong
-version passes although some input distinguishes it from the golden, or if a right version fails.
+difference. It also writes right versions in other styles. All versions are graded like submissions. A task needs work
+if a wrong version passes although some input distinguishes it from the golden, or if a right version fails.
 """
 
 from __future__ import annotations
@@ -71,10 +71,10 @@ class Finding(StoredRecord):
         task: The id of the task.
         digest: The audit digest of the task.
         model: The model that wrote the proposal.
-        number: The number of the proposal among those of the model for this task.
+        number: The number of the proposal among the model's proposals for this task, counted from 0.
         proposal: The graded version.
         passed: Whether the check accepts it.
-        rejected_by: The first case that rejects it, and why.
+        rejected_by: The first case that rejects it, and the reason; empty if it passes.
         told_apart_by: If a wrong version passes, an input that distinguishes it from the golden, and the difference;
             empty if none was found.
     """
@@ -103,12 +103,12 @@ def attack(laboratory: Laboratory, model: str, ask: Ask, wrong: int, right: int,
         laboratory: The laboratory of the task.
         model: The name of the model.
         ask: Sends a prompt to the model and returns its answer.
-        wrong: The number of wrong versions.
-        right: The number of right versions.
+        wrong: The number of wrong versions, including those already in the file.
+        right: The number of right versions, including those already in the file.
         file: The file to append findings to.
 
     Yields:
-        Each finding, once it is in the file.
+        Each finding, after it has been written to the file.
     """
     task = laboratory.task
     digest = audit_digest(task)
@@ -135,7 +135,7 @@ def _wanted(wrong: int, right: int) -> tuple[tuple[Kind, int], tuple[Kind, int]]
 
 
 def prompt(task: Task, wrong: int, right: int, known: Sequence[Proposal]) -> str:
-    """Return the prompt: the workspace of a solver, the golden, and what to write.
+    """Return the prompt for the model: a solver's workspace, the golden, and a request for versions.
 
     Args:
         task: The task to attack.
@@ -153,7 +153,7 @@ def prompt(task: Task, wrong: int, right: int, known: Sequence[Proposal]) -> str
         files=files,
         wrong=wrong,
         right=right,
-        before=f"\n\nThere are these already; write others:{before}" if before else "",
+        before=f"\n\nThe following versions exist already; write different ones:{before}" if before else "",
     )
 
 
@@ -164,17 +164,17 @@ reference solution under golden/. The targets are {targets}.
 
 # What to write
 
-1. {wrong} wrong versions of the targets. Each looks plausible, as a careful programmer's mistake does, and violates \
-a sentence of the instruction, of paper.md, or of a docstring. Prefer mistakes that ordinary inputs do not show: types \
-of numbers, extreme magnitudes, empty and smallest inputs, state kept between calls, settings read from the wrong \
-place, arguments changed, memory layout, ties, special values, NaN behind a mask.
-2. {right} right versions in styles as different from the reference and from each other as possible. They keep every \
-sentence.
+1. {wrong} wrong versions of the targets. Each looks plausible, like a careful programmer's mistake, and violates \
+a sentence of the instruction, of paper.md, or of a docstring. Prefer mistakes that ordinary inputs do not reveal: \
+types of numbers, extreme magnitudes, empty and smallest inputs, state kept between calls, settings read from the \
+wrong place, arguments changed, memory layout, ties, special values, NaN behind a mask.
+2. {right} right versions in styles as different from the reference and from each other as possible. They comply with \
+every sentence.
 
-Write each as a section of this form, and nothing else. The code is a whole text for the goal file that holds all \
-targets (a method stands inside its class) with the imports and helpers that it needs. For a wrong version, add a \
-function `probe()` that imports from the repository, calls a target with an input that shows the mistake, and returns \
-plain data (numbers, strings, lists, dicts, tensors).
+Write each as a section of this form, and nothing else. The code is one complete text for the goal \
+file. It contains all targets (a method inside its class) and the imports and helpers that they need. For a wrong \
+version, add a function `probe()` that imports from the repository, calls a target with an input that shows the \
+mistake, and returns plain data (numbers, strings, lists, dicts, tensors).
 
 ### wrong
 Violates: the sentence, quoted
@@ -194,7 +194,7 @@ the code
 
 
 def proposals_in(answer: str) -> list[Proposal]:
-    """Return the versions in an answer, in its order. Sections without code are skipped."""
+    """Return the versions that an answer contains, in order. Sections without code are skipped."""
     found = []
     for section in _SECTION.finditer(answer):
         kind: Kind = "wrong" if section.group(1).lower() == "wrong" else "right"
@@ -229,7 +229,7 @@ def _tried(laboratory: Laboratory, proposal: Proposal) -> Finding:
 
 
 def _probed(laboratory: Laboratory, probe: str, files: dict[str, bytes]) -> str:
-    """Describe how golden and version differ on the adversary's input; empty if they agree or the probe fails."""
+    """Return the difference between golden and version on the adversary's input; empty if none is found."""
     task = laboratory.task
     cases = Cases(("its own input",), encode_cases([{"name": "its own input"}]))
     jobs = [
@@ -258,7 +258,7 @@ def accept(task: Task, finding: Finding, name: Name) -> Path:
         The written file.
 
     Raises:
-        RecordError: The name is invalid, or a version has it, as a file or as edits.
+        RecordError: The name is invalid, or another version already has it.
     """
     try:
         TypeAdapter(Name).validate_python(name)
@@ -275,7 +275,7 @@ def accept(task: Task, finding: Finding, name: Name) -> Path:
 
 
 def asking(model: str) -> Ask:
-    """Return a function that asks a model, and raises ServiceError if it fails. Inspect caches the answers."""
+    """Return a function that asks a model. It raises ServiceError if the model fails; Inspect caches the answers."""
     from inspect_ai.model import CachePolicy, get_model
 
     def ask(prompt: str) -> str:
@@ -292,7 +292,7 @@ def asking(model: str) -> Ask:
 def attack_all(
     tasks: Sequence[Task], model: str, wrong: int, right: int, file: Path, pool: WorkerPool
 ) -> Iterator[Finding]:
-    """Have a model attack several tasks, and yield its versions as they are graded; see `attack`."""
+    """Have a model attack several tasks, and yield each finding; see `attack`."""
     ask = asking(model)
     for task in tasks:
         yield from attack(Laboratory(task, range(SEEDS), pool, lambda *_: None), model, ask, wrong, right, file)

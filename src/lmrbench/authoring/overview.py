@@ -1,4 +1,4 @@
-"""An overview of a suite: the size of each task, the number of tasks of each category, and the page of the docs."""
+"""Measure the tasks of a suite, count them by category, and write the suite's page for the docs."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from lmrbench.tasks.workspace import repository_files
 
 _HEAD = """# The suite
 
-{tasks} tasks from {papers} papers, each public since the first version of its paper or, if that is earlier, the first
-release of its method in a package. Lines are those of the masked bodies, files those of the repository, words those of
-the instruction. The other columns are what the [audit](writing-a-task.md#the-audit) measured: ordinary and edge cases,
-processor seconds of one check of the reference, rewrites, wrong versions, and the share of the mutants of one
-expression and of behaviour that the check rejects, in brackets by ordinary cases alone.
+{tasks} tasks from {papers} papers. A task is public since the first version of its paper or, if that is earlier, the
+first release of its method in a package. The columns lines, files and words count the lines of the masked bodies, the
+files of the repository, and the words of the instruction. The other columns are results of the
+[audit](writing-a-task.md#the-audit): the numbers of ordinary and edge cases, the processor seconds of one check of the
+reference, the numbers of rewrites and wrong versions, and the shares of the mutants of one expression and of the
+mutants of behaviour that the check rejects. The share that ordinary cases alone reject is in brackets.
 
 ![Tasks of each category, here and as published; masked lines against lines of the repository](pictures/suite.svg)
 
@@ -53,10 +54,10 @@ class CategoryCount(Record):
     """The number of tasks of a category.
 
     Attributes:
-        category: The category, as tasks name it.
+        category: The name of the category in task.toml.
         title: Its title.
         tasks: The number of its tasks in the suite.
-        published: The number of its tasks in the published edition that the suite follows, if it is known.
+        published: The number of its tasks in the published benchmark that the suite follows; None if it is unknown.
     """
 
     category: str
@@ -66,7 +67,7 @@ class CategoryCount(Record):
 
 
 def size(task: Task) -> Size:
-    """Measure one task."""
+    """Return the size of a task."""
     files = task.files.repository
     certificate = read_certificate(task)
     return Size(
@@ -95,7 +96,7 @@ def category_counts(tasks: Iterable[Task], suite: Suite | None) -> tuple[Categor
 
     Args:
         tasks: The tasks to count.
-        suite: The facts of their suite, if it has any.
+        suite: The contents of the suite's `suite.toml`, if there is one.
 
     Returns:
         The categories that the suite declares, in its order, and then all others.
@@ -115,7 +116,7 @@ def category_counts(tasks: Iterable[Task], suite: Suite | None) -> tuple[Categor
 
 
 def suite_page(tasks: Sequence[Task]) -> str:
-    """Return the page of the suite in Markdown. A task without a valid certificate has dashes for its findings."""
+    """Return the suite's page in Markdown. The audit's columns show dashes for tasks without a valid certificate."""
     rule = ["---"] * len(_TEXTS) + ["--:"] * len(_NUMBERS)
     rows = [(*_TEXTS, *_NUMBERS), rule, *map(_row, tasks)]
     papers = len({task.paper.slug for task in tasks})

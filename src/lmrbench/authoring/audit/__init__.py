@@ -1,1 +1,1 @@
-"""The audit of a task: measures what its check rejects and what it accepts."""
+"""The audit of a task, which measures how well its check separates correct from wrong code."""

@@ -1,4 +1,4 @@
-"""The audit of a function-tier task: whether its check always accepts correct code and rejects wrong code."""
+"""The audit of a function-tier task: measure how reliably its check accepts correct code and rejects wrong code."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.workspace import repository_files, unsolved_files
 from lmrbench.tasks.wrong import breaks_only_edge_cases
 
-# The golden and the plain rewrite run under all seeds, the other rewrites under this many.
+# The number of seeds for rewrites. The golden and the plain rewrite run under all seeds.
 SEEDS_FOR_REWRITES = 25
-# The number of seeds for costly cases, and for the golden on two threads.
+# The number of seeds for costly cases, and for the golden with two threads.
 SEEDS_FOR_COSTLY = 10
 
 _TWO_THREADS = """
@@ -46,7 +46,7 @@ def observe(case):
 
 
 def audit(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance = lambda *_: None) -> Certificate:
-    """Measure one task.
+    """Audit a task of the function tier, and return its certificate.
 
     Args:
         task: The task.
@@ -56,7 +56,7 @@ def audit(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance =
 
     Raises:
         TaskError: The golden fails its own check.
-        SandboxError: The machine cannot run it.
+        SandboxError: The sandbox can't run the check on this machine.
     """
     laboratory = Laboratory(task, seeds, pool, advance)
     require_drawn_by_seed(laboratory)
@@ -103,7 +103,7 @@ def audit(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance =
 
 
 def tried_rewrites(laboratory: Laboratory) -> tuple[Variant, ...]:
-    """Try every rewrite under many seeds."""
+    """Run every rewrite under many seeds, and return the results."""
     files = variant_files(laboratory.task, laboratory.task.files.rewrites)
     found: dict[str, Variant] = {}
     for names, seeds in (
@@ -117,11 +117,11 @@ def tried_rewrites(laboratory: Laboratory) -> tuple[Variant, ...]:
 
 
 def tried_wrong_versions(laboratory: Laboratory, until: Until) -> tuple[Variant, ...]:
-    """Try every wrong version under some seeds.
+    """Run every wrong version under some seeds, and return the results.
 
     Args:
         laboratory: The laboratory of the task.
-        until: When the run of one may end.
+        until: The point at which a run may end; see `Trial`.
     """
     texts = laboratory.task.files.wrong
     files = variant_files(laboratory.task, texts)
@@ -153,22 +153,22 @@ def check_cost(laboratory: Laboratory, runs: Sequence[TrialResult]) -> CheckCost
 
 
 def tried_cheats(laboratory: Laboratory) -> tuple[Variant, ...]:
-    """Try every cheat under the first seed."""
+    """Run every cheat under the first seed, and return the results."""
     task, seed = laboratory.task, laboratory.seeds[0]
-    # One cheat is correct under another seed, and must fail under this one.
+    # The cheat that knows one seed is given another seed than the one under which it runs, so it must fail, too.
     files = {item.label: _files(task, item) for item in cheats(task, known_seed=seed + 1)}
     return laboratory.variants("cheats", files, [seed], case_seconds=HASTY)
 
 
 def variant_files(task: Task, texts: Mapping[str, str]) -> dict[str, Mapping[str, bytes] | None]:
-    """Put rewrites or wrong versions into the repository.
+    """Insert rewrites or wrong versions into the repository.
 
     Args:
         task: The task.
-        texts: The source of each version, by its name.
+        texts: The source code of each version, by its name.
 
     Returns:
-        The files of the repository with each version; None for one that cannot be put into it.
+        The files of the repository with each version, by its name; None for a version that can't be inserted.
     """
     return {
         label: _files(task, Submission(system="audit", task=task.id, code=dict.fromkeys(task.goal_files, text)))
@@ -184,20 +184,24 @@ def _files(task: Task, submission: Submission) -> Mapping[str, bytes] | None:
 
 
 def _rounding_margins(laboratory: Laboratory) -> list[float]:
-    """Return the margins of the cases that can be compared after single precision is replaced by double."""
+    """Return the margins after single precision is replaced by double precision, for cases that can be compared."""
     golden = repository_files(laboratory.task)
     precise = [
         Trial("golden", golden, seed, observe=laboratory.observing + _IN_DOUBLE_PRECISION)
         for seed in laboratory.seeds[:SEEDS_FOR_WRONG]
         if "torch" in laboratory.imports
     ]
-    # A case with tensors in double precision, or one that depends on a dtype, cannot be compared: its margin is None.
+    # A case with tensors in double precision, or with a result that depends on the dtype, can't be compared: its margin
+    # is None.
     found = [item for _, result in laboratory.run("precision", precise) for item in result.margins]
     return [item for item in found if item is not None]
 
 
 def _between(right_margins: Iterable[float | None], wrong_margins: Iterable[float | None]) -> float | None:
-    """Return the geometric mean of the worst margin of correct code and the best margin of wrong code."""
+    """Return the geometric mean of the largest margin of correct code and the smallest margin of wrong code.
+
+    Returns None if the margins overlap or one of them is None.
+    """
     right, wrong = worst(right_margins), least(wrong_margins)
     if right is None or wrong is None or wrong <= right:
         return None

@@ -1,8 +1,9 @@
-"""Mutants of behaviour: wrong in some regime (dtype, state, memory layout, order of use) and right elsewhere.
+"""Mutants of behaviour: functions that are wrong in some regime (dtype, state, memory layout, order of use) only.
 
-Each is a decorator of `inside.wrappers`, put directly above the target's `def`. Which decorators apply to a target
-follows from its signature, from the settings of `self` that its body reads, and from the values that these have while
-the check runs (`inside.recordings`). `numerics` holds the mistakes of this kind that change the body instead.
+Each is made by a decorator from `inside.wrappers`, which is placed directly above the target's `def`. The choice of
+decorators depends on the target's signature, on the settings of `self` that its body reads, and on the values that
+parameters and settings have while the check runs (`inside.recordings`). `numerics` contains similar mistakes that are
+changes of the body.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from lmrbench.source.functions import find
 from lmrbench.source.syntax import FunctionNode, ParsedSource, decode
 from lmrbench.tasks.model import Target
 
-# The folder with the code of `inside` in a repository under audit.
+# The folder in the audited repository to which the modules of `inside` are copied.
 PLACE = "lmrbench_inside"
 _FLOATS = ("float64", "float32")
 
@@ -30,8 +31,8 @@ class Behaviour:
 
     Attributes:
         name: The name of the decorator in `inside.wrappers`.
-        settings: Yields the arguments of the decorator for each mutant of a subject.
-        why: The mistake in words.
+        settings: A function that yields the decorator's arguments for each mutant of a subject.
+        why: A description of the mistake.
         certain: Whether the mutant is wrong whenever it has an effect. Otherwise it counts only if some input shows a
             difference.
     """
@@ -43,7 +44,7 @@ class Behaviour:
 
 
 def inside_files() -> dict[str, bytes]:
-    """Return the additional files that mutants of behaviour import, by path in the repository."""
+    """Return the modules of `inside` as files to add to a repository, by path."""
     folder = resources.files("lmrbench.authoring.audit") / "inside"
     names = ("__init__", "oracles", "recordings", "widening", "wrappers")
     return {f"{PLACE}/{name}.py": (folder / f"{name}.py").read_bytes() for name in names}
@@ -53,21 +54,21 @@ def with_decorator(data: bytes, target: Target, decorator: str) -> bytes:
     """Return a file with another decorator directly above the target's `def`.
 
     Args:
-        data: The file of the target.
+        data: The content of the file that contains the target.
         target: The target.
-        decorator: The expression of the decorator; see the function `decorator`.
+        decorator: The expression after `@`, as returned by the function `decorator`.
     """
     text, encoding = decode(data)
     function = find(data, target.qualname)
     source = ParsedSource.parse(text)
     line = f"@{decorator}{source.newline(function.header)}{source.margin(function.header)}"
-    # `find` leaves out a byte order mark, as `ParsedSource` does.
+    # The offset refers to `source.text`, because both `find` and `ParsedSource` leave out a byte order mark.
     text = source.text[: function.header] + line + source.text[function.header :]
     return text.encode(encoding)
 
 
 def decorator(module: str, name: str, *settings: object) -> str:
-    """Return the expression of a decorator of `inside`.
+    """Return a Python expression for a decorator that is defined in `inside`.
 
     Args:
         module: The name of its module.
@@ -79,10 +80,10 @@ def decorator(module: str, name: str, *settings: object) -> str:
 
 
 def behavioural_mutants(data: bytes, target: Target, calls: Sequence[RecordedCall]) -> Iterator[tuple[Mutant, bool]]:
-    """Yield every mutant of behaviour of a target, and whether it is certainly wrong.
+    """Yield each mutant of a target's behaviour, and whether it is certain to be wrong (see `Behaviour.certain`).
 
     Args:
-        data: The file of the target.
+        data: The content of the file that contains the target.
         target: The target.
         calls: Recorded calls of the target.
     """
@@ -93,7 +94,7 @@ def behavioural_mutants(data: bytes, target: Target, calls: Sequence[RecordedCal
     for item in BEHAVIOURS:
         for settings in item.settings(subject):
             text = decorator("wrappers", item.name, *settings)
-            # Numbers depend on the recorded cases, so they are not part of the id.
+            # Numeric settings depend on the recorded calls, so they are not part of the id.
             change = " ".join(str(part) for part in settings if isinstance(part, str))
             if item.name in ("clipped", "treated_as_absent"):
                 change = f"{settings[0]} {_described(item.name, settings)}"
@@ -112,12 +113,12 @@ def _described(name: str, settings: tuple[Any, ...]) -> str:
 
 
 def _is_generator(node: ast.AST) -> bool:
-    """Whether there is a `yield` outside of inner functions."""
+    """Return whether a function contains a `yield` that is not in an inner function."""
     inner = [part for part in ast.iter_child_nodes(node) if not isinstance(part, ast.Lambda | FunctionNode)]
     return any(isinstance(part, ast.Yield | ast.YieldFrom) or _is_generator(part) for part in inner)
 
 
-# The table of behaviours, and before it the functions that yield the arguments of decorators, once for each mutant.
+# The table `BEHAVIOURS` is at the end. The functions before it yield the arguments of decorators, once for each mutant.
 
 
 def _once(subject: Subject) -> Iterator[tuple[Any, ...]]:
@@ -230,29 +231,29 @@ def _each_exception(subject: Subject) -> Iterator[tuple[Any, ...]]:
 
 
 BEHAVIOURS: tuple[Behaviour, ...] = (
-    Behaviour("computed_in", _dtypes, "the precision of the inputs is lost, or the result has another type"),
-    Behaviour("half_promoted", _with_floats, "the result of half precision has another type"),
+    Behaviour("computed_in", _dtypes, "the precision of the inputs is lost, or the result has another dtype"),
+    Behaviour("half_promoted", _with_floats, "the result for half-precision inputs has another dtype"),
     Behaviour("detached", _of_kind("floats"), "no gradient reaches an argument"),
     Behaviour("changed_in_place", _of_kind("floats", "array", "list", "dict"), "an argument is changed", certain=True),
     Behaviour("needs_contiguous", _of_kind("floats", "array"), "`.view` fails where `.reshape` does not"),
     Behaviour("needs_rows", _rows, "the smallest inputs are refused"),
     Behaviour("ignored", _optional, "a parameter has no effect"),
-    Behaviour("read_elsewhere", _of_self, "a value is taken from another place that mostly holds the same"),
+    Behaviour("read_elsewhere", _of_self, "a value is read from another attribute that usually has the same value"),
     Behaviour("clipped", _ranges, "the ends of a range are cut off"),
     Behaviour("treated_as_absent", _specials, "`x or default` where `x is None` is meant"),
-    Behaviour("kept_from_first_call", _kept, "the object remembers what belongs to a call", certain=True),
+    Behaviour("kept_from_first_call", _kept, "the object keeps a value from its first call", certain=True),
     Behaviour("kept_result", _methods, "the object remembers its first result", certain=True),
-    Behaviour("setting_left_changed", _settings_of_self, "the object is left with another setting", certain=True),
+    Behaviour("setting_left_changed", _settings_of_self, "a setting of the object stays changed", certain=True),
     Behaviour("attribute_left", _methods, "the object is left with a new attribute"),
     Behaviour("model_left_evaluating", _models, "the model is left in another mode", certain=True),
     Behaviour("model_left_training", _models, "the model is left in another mode", certain=True),
-    Behaviour("model_left_in_single_precision", _models, "the model is left in another type", certain=True),
+    Behaviour("model_left_in_single_precision", _models, "the model is left in another dtype", certain=True),
     Behaviour("model_left_frozen", _models, "the model is left without gradients", certain=True),
     Behaviour("draws_random_numbers", _once, "the global generators are used where none should be"),
     Behaviour("reseeds", _once, "the global generators are seeded"),
-    Behaviour("generator_of_its_own", _generators, "without a generator nothing is random"),
-    Behaviour("generator_copied", _generators, "the generator that was passed does not move on"),
-    Behaviour("order_reversed", _once, "a dict in another order"),
-    Behaviour("raises_instead", _exceptions, "another exception than the documented one"),
-    Behaviour("does_not_raise", _each_exception, "no exception where one is documented"),
+    Behaviour("generator_of_its_own", _generators, "without a generator, every call gives the same result"),
+    Behaviour("generator_copied", _generators, "the generator that was passed does not advance"),
+    Behaviour("order_reversed", _once, "the keys of a dict are in another order"),
+    Behaviour("raises_instead", _exceptions, "another exception is raised than the documented one"),
+    Behaviour("does_not_raise", _each_exception, "a documented exception is not raised"),
 )

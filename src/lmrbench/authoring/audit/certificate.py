@@ -1,7 +1,7 @@
-"""Certificates: what an audit measured of a task, and the thresholds that a task has to meet.
+"""Certificates: the results of the audit of a task, and the thresholds that a task must meet.
 
-A certificate names the digest of its task and `AUDITOR`, and becomes stale when either changes. `certificate.json` in
-a paper's folder holds the certificates of the paper's tasks, by name.
+A certificate records the audit digest of its task and `AUDITOR`, and is stale when either has changed. The file
+`certificate.json` in a paper's folder contains the certificates of the paper's tasks, by task name.
 """
 
 from __future__ import annotations
@@ -22,30 +22,35 @@ from lmrbench.tasks.digests import audit_digest, runs_digest
 from lmrbench.tasks.files import read_text_if_there
 from lmrbench.tasks.model import Task, Tier
 
-# Raise this number when the findings of an audit can change. All certificates become stale.
+# Increase this number when a change of the code may change the results of audits. All certificates then become stale.
 AUDITOR = 2
+# The smallest share of the mutants of one kind that a check must reject.
 MUTATION_SCORE = 0.95
+# The largest share of an answer that a file of a workspace may contain.
 LEAK_SHARE = 0.3
-# The minimum size of a method.
+# The smallest numbers of functions, files and lines that a task of the method tier masks.
 METHOD_FUNCTIONS, METHOD_FILES, METHOD_LINES = 3, 2, 80
 # The largest share of the tolerance that a rewrite may use, so that it passes under every seed.
 RIGHT_MARGIN = 0.5
-# The largest share of a time limit that a rewrite may need.
+# The largest share of a time limit that a rewrite may use.
 RIGHT_SECONDS = 1 / 3
 # The processor seconds that one run of a check should take at most, so that grading and audits stay cheap.
 CHECK_SECONDS: Mapping[Tier, float] = {"function": 0.6, "twin": 0.6, "method": 1.5}
 
 
 class GoldenRuns(Record):
-    """Repeated runs of the golden. A margin is a difference as a multiple of the tolerance.
+    """Repeated runs of the golden.
+
+    A margin is a difference divided by the tolerance. A difference that no tolerance allows, such as another shape, has
+    no margin.
 
     Attributes:
         runs: The number of runs.
         cases: The number of cases in all runs.
-        flakes: The number of cases that differ from the first run.
-        worst_margin: The largest margin; None if a case differs in kind.
-        rounding_margin: The largest margin when single precision is replaced by double, over the cases in which that
-            is possible.
+        flakes: The number of cases that differ from the first run by more than the tolerance.
+        worst_margin: The largest margin; None if the difference in a case has no margin.
+        rounding_margin: The largest margin after single precision is replaced by double precision, over the cases in
+            which that is possible; None if it was not measured.
     """
 
     runs: int
@@ -60,16 +65,16 @@ class Variant(Record):
 
     Attributes:
         name: Its name.
-        passed: Whether all cases accept it: for a rewrite under every seed that it ran under, for anything else under
-            any seed.
-        correct: The same for the ordinary cases alone.
+        passed: Whether all cases accept it: a rewrite under every seed with which it ran, any other variant under at
+            least one seed.
+        correct: Whether all ordinary cases accept it, under the same seeds.
         rejected_by: The first case that rejects it; empty if none does.
-        margin: The margin of its worst case (for a wrong version or cheat, under the seed where that is smallest);
-            None if it differs in kind or does not run.
-        closest: The case with the largest margin of a rewrite.
-        fails: The cases that reject a rewrite under some seed.
+        margin: The largest margin of its cases; for a wrong version or cheat, under the seed where this is smallest.
+            None if a difference has no margin, or if the variant does not run.
+        closest: The case in which a rewrite has its largest margin.
+        fails: The cases that reject a rewrite under at least one seed.
         edge: Whether a wrong version breaks only edge cases.
-        seconds: The largest part of a time limit that a rewrite needs; None if it was not measured.
+        seconds: The largest share of a time limit that a rewrite uses; None if it was not measured.
     """
 
     name: str
@@ -85,7 +90,7 @@ class Variant(Record):
     @model_validator(mode="before")
     @classmethod
     def _without_edge_cases(cls, values: dict[str, object]) -> dict[str, object]:
-        """Read what was written before there were edge cases."""
+        """Read a variant that was stored before edge cases were introduced."""
         return {"correct": values.get("passed"), **values}
 
 
@@ -96,7 +101,8 @@ class Survivor(Record):
         id: The id of the mutant.
         operator: The name of the operator that made it.
         diff: Its difference from the golden.
-        told_apart_by: A case that the check lacks and that distinguishes the mutant, with the difference, if known.
+        told_apart_by: An input beyond the cases of the check that distinguishes the mutant from the golden, and the
+            difference; empty if none is known.
     """
 
     id: str
@@ -106,16 +112,16 @@ class Survivor(Record):
 
 
 class Mutation(Record):
-    """The mutants of one kind, and how many of them the check rejects.
+    """The results for the mutants of one kind: the number of mutants, and how many of them the check rejects.
 
     Attributes:
         mutants: The number of mutants that count.
-        rejected: How many of these the check rejects.
-        by_ordinary: How many of these its ordinary cases reject; None if it was not measured.
-        operators: How many of these each operator made.
+        rejected: The number of counted mutants that the check rejects.
+        by_ordinary: The number of counted mutants that ordinary cases alone reject; None if it was not measured.
+        operators: The number of counted mutants that each operator made.
         indistinguishable: The number of mutants that do not count because fuzzing shows no difference.
         equivalent: The number of mutants that do not count because the author declares them equivalent.
-        refuted: The ids of those that are declared equivalent although some seed rejects them.
+        refuted: The ids of the mutants that are declared equivalent although the check rejects them under some seed.
         survivors: The mutants that no case rejects.
         per_second: The number of mutants tried per second.
     """
@@ -142,24 +148,25 @@ class Mutation(Record):
         return by_ordinary / self.mutants if self.mutants else 1.0
 
 
-# Where a solver reads a sentence: in the paper's summary, in the instruction, or in a docstring.
+# The places where a solver reads a sentence: the paper's summary, the instruction, or a docstring.
 Place = Literal["paper", "text", "code"]
 
 
 class Visible(Record):
-    """Whether a solver can know what the check of a method asks for.
+    """The evidence that a solver can know all that the check of a method requires.
 
     Attributes:
         functions: The number of masked functions.
         files: The number of files that they are in.
-        lines: The number of their lines.
+        lines: The number of lines of these functions.
         results_hold: Whether the golden reproduces the logged results.
         rejected: The number of mutants of one expression that the check rejects.
-        shown: How many of these change the logged results.
-        decided: How many of the others violate a sentence that a solver reads.
-        undecided: The rest.
-        sentences: The sentences that decide mutants, by where a solver reads them.
-        only_logs: What only the logged results tell.
+        shown: The number of rejected mutants that change the logged results.
+        decided: The number of rejected mutants that do not change the results, but violate a sentence that a solver
+            reads.
+        undecided: The rejected mutants that do neither.
+        sentences: The sentences that decide mutants, by the place where a solver reads them.
+        only_logs: The facts that only the logged results reveal.
     """
 
     functions: int
@@ -179,13 +186,15 @@ class Visible(Record):
         found = []
         if self.functions < METHOD_FUNCTIONS or self.files < METHOD_FILES or self.lines < METHOD_LINES:
             found.append(
-                f"{self.functions} functions of {self.lines} lines in {self.files} files are masked, fewer than "
-                f"{METHOD_FUNCTIONS}, {METHOD_LINES} or {METHOD_FILES}"
+                f"{self.functions} functions with {self.lines} lines in {self.files} files are masked; the minimum is "
+                f"{METHOD_FUNCTIONS} functions, {METHOD_LINES} lines and {METHOD_FILES} files"
             )
         if not self.results_hold:
-            found.append("the golden does not reproduce the logged results; `lmrbench task results` writes them")
+            found.append(
+                "the golden does not reproduce the logged results; run `lmrbench task results` to write them again"
+            )
         if self.undecided:
-            found.append(f"{len(self.undecided)} rejected mutants are decided by neither the results nor a sentence")
+            found.append(f"{len(self.undecided)} rejected mutants neither change the results nor violate a sentence")
         return tuple(found)
 
 
@@ -194,10 +203,10 @@ class CheckCost(Record):
 
     Attributes:
         cases: The number of cases.
-        edge: How many of them are edge cases.
+        edge: The number of edge cases among them.
         seconds: Processor seconds.
         peak_mb: The largest memory of a process, in megabytes.
-        output_bytes: The bytes of all observations.
+        output_bytes: The size of all observations, in bytes.
     """
 
     cases: int
@@ -210,29 +219,30 @@ class CheckCost(Record):
 class Certificate(StoredRecord):
     """Everything that the audit of one task measured.
 
-    A twin needs no rewrites, and its wrong versions are correct code for its original.
+    A twin needs no rewrites. Its wrong versions are correct code for its original task.
 
     Attributes:
         task: The id of the task.
         digest: The audit digest of the task.
-        auditor: `AUDITOR` at the time of the audit.
+        auditor: The value of `AUDITOR` at the time of the audit.
         seeds: The number of seeds. Rewrites other than `plain` run under at most 25 of them.
         sandbox: The name of the back end.
-        golden: The repeated runs of the golden.
+        golden: The results of repeated runs of the golden.
         mask_rejected: Whether an ordinary case rejects the masked repository.
-        rewrites: The correct versions.
-        wrong: The wrong versions.
-        cheats: The answers that need no understanding of the task.
-        mutation: The mutants of one expression.
-        behavioural: The mutants of behaviour; only for the function tier.
-        leak: The largest part of the answer in a single file of the workspace.
-        missing: Literals and names that a solver is not told.
-        proposed_tolerance_factor: A factor for the tolerance that separates correct from wrong code best.
+        rewrites: The results for the rewrites.
+        wrong: The results for the wrong versions.
+        cheats: The results for the answers that need no understanding of the task.
+        mutation: The results for the mutants of one expression.
+        behavioural: The results for the mutants of behaviour; None except in the function tier.
+        leak: The largest share of the answer in a single file of the workspace.
+        missing: Literals and names that the golden uses, but that are not in the workspace.
+        proposed_tolerance_factor: The factor for the tolerance that separates correct from wrong code best; None if no
+            factor is proposed.
         cost: The cost of the check.
-        oracles: The names in the check that give the result away; None if not measured.
+        oracles: The names in the check that hold or compute the target's result; None if not measured.
         fixed_inputs: The share of cases whose observation does not depend on the seed; None if not measured.
         tier: The tier of the task.
-        visible: Whether a solver can know what the check asks for; only for methods.
+        visible: The evidence that a solver can know all that the check requires; None except in the method tier.
         runs: The `runs_digest` of the task; empty if an older version wrote the certificate.
     """
 
@@ -277,7 +287,7 @@ class Certificate(StoredRecord):
             elif item.passed and item.margin is not None and item.margin > RIGHT_MARGIN:
                 found.append(f"the rewrite {item.name} uses {item.margin:.2f} of the tolerance in {item.closest}")
             if item.seconds is not None and item.seconds > RIGHT_SECONDS:
-                found.append(f"the rewrite {item.name} needs {item.seconds:.2f} of a time limit")
+                found.append(f"the rewrite {item.name} uses {item.seconds:.2f} of a time limit")
         found += [f"the wrong version {item.name} is robust" for item in self.wrong if item.passed]
         found += [
             f"the wrong version {item.name} is correct, though it breaks more than edge cases"
@@ -297,29 +307,29 @@ class Certificate(StoredRecord):
         if self.behavioural is not None and self.behavioural.score < MUTATION_SCORE:
             found.append(f"behavioural score {self.behavioural.score:.3f}, below {MUTATION_SCORE}")
         refuted = (*self.mutation.refuted, *(self.behavioural.refuted if self.behavioural is not None else ()))
-        found += [f"the mutant {name} is declared equivalent and is not" for name in refuted]
+        found += [f"the mutant {name} is declared equivalent, but the check rejects it" for name in refuted]
         if self.leak.share > LEAK_SHARE:
-            found.append(f"{self.leak.place} holds {self.leak.share:.0%} of the answer, more than {LEAK_SHARE:.0%}")
+            found.append(f"{self.leak.place} contains {self.leak.share:.0%} of the answer, more than {LEAK_SHARE:.0%}")
         if self.missing.literals:
-            found.append(f"nothing states the constant {self.missing.literals[0]}")
+            found.append(f"no text states the constant {self.missing.literals[0]}")
         return (*found, *(self.visible.shortfalls if self.visible else ()))
 
 
 def certificate_file(task: Task) -> Path:
-    """Return the file with the certificates of a paper's tasks."""
+    """Return the path of the file with the certificates of a paper's tasks."""
     return task.folder / "certificate.json"
 
 
 def read_certificate(task: Task) -> Certificate | None:
-    """Return the certificate of a task, or None if there is none for the task as it is now."""
+    """Return the certificate of a task, or None if there is none or it is stale."""
     certificate = _stored(task)
     return certificate if certificate is not None and certificate.digest == audit_digest(task) else None
 
 
 def read_runs(task: Task) -> Certificate | None:
-    """Return the certificate of a task, or None if the audit would run anything else now.
+    """Return the certificate of a task if an audit would still run exactly the same code, otherwise None.
 
-    A certificate that is stale only because the task's texts have changed is returned too.
+    A certificate that is stale only because texts for solvers have changed is returned.
     """
     certificate = _stored(task)
     return certificate if certificate is not None and certificate.runs == runs_digest(task) else None
@@ -333,7 +343,7 @@ def _stored(task: Task) -> Certificate | None:
     try:
         certificate = Certificate.model_validate_json(json.dumps(entry))
     except ValidationError:
-        # Another version of the audit has written it.
+        # The certificate was written by another version of the audit.
         return None
     return certificate if certificate.auditor == AUDITOR else None
 
@@ -346,12 +356,12 @@ def why_none(task: Task) -> str:
     if entry.get("digest") != audit_digest(task):
         return "has changed since its audit"
     if entry.get("auditor") != AUDITOR:
-        return f"was not audited by auditor {AUDITOR}"
-    return "has a certificate that another version wrote"
+        return f"was not audited by version {AUDITOR} of the auditor"
+    return "has a certificate from another version of lmrbench"
 
 
 def write_certificate(task: Task, certificate: Certificate) -> None:
-    """Write or replace the certificate of one task, and keep those of the paper's other tasks."""
+    """Store the certificate of a task, and keep the certificates of the paper's other tasks."""
     entries = {**_read(task), task.name: certificate.model_dump(mode="json")}
     write_whole(certificate_file(task), (json.dumps(dict(sorted(entries.items())), indent=1) + "\n").encode())
 

@@ -33,11 +33,11 @@ return Equal()
 
 
 def cheats(task: Task, known_seed: int) -> Iterator[Submission]:
-    """Yield each cheat as a submission.
+    """Yield a submission for each cheat.
 
     Args:
         task: The task to cheat on.
-        known_seed: The only seed under which one of the cheats is correct.
+        known_seed: A seed. One of the cheats recognizes this seed, and is correct under no other.
     """
     for label, statements in _BODIES.items():
         yield with_bodies(task, "cheat", dict.fromkeys(task.targets, statements), label)

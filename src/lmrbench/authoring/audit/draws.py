@@ -1,4 +1,4 @@
-"""Audit forensic draws of a suite: the published ones, or new ones."""
+"""Audit the draws of forensic tasks in a suite: the published draws, or new ones."""
 
 from __future__ import annotations
 
@@ -15,18 +15,21 @@ from lmrbench.tasks.selection import select_with_draws
 def audit_draws(
     suite: Path, patterns: Iterable[str], fresh: int | None, sandbox: str, workers: int | None, stages: Stages
 ) -> list[AuditedDraw]:
-    """Try forensic draws: whether they are fair, and what two threads change.
+    """Test whether forensic draws are fair (see `grading.forging`), and how much two threads change their logs.
 
     Args:
         suite: The folder of the suite.
-        patterns: The papers to try, or ids of forensic tasks; see `select_with_draws`.
+        patterns: The papers whose draws to audit, or ids of forensic tasks; see `select_with_draws`.
         fresh: The seed of new draws; None for the published ones.
-        sandbox: The sandbox that the programs run in.
-        workers: The number of workers; one per core if None.
+        sandbox: The name of the sandbox in which the programs run.
+        workers: The number of workers; None for one per core.
         stages: Shows the progress.
 
+    Returns:
+        The results, one for each draw.
+
     Raises:
-        TaskError: A pattern selects nothing, or no draw of some size is fair.
+        TaskError: A pattern selects nothing, or no fair draw with some number of deviations was found.
     """
     _, draws = select_with_draws(load_suite(suite), patterns, "forensic", fresh)
     found = []

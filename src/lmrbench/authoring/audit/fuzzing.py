@@ -1,8 +1,8 @@
-"""Fuzzing: whether some input that a check does not have distinguishes a variant from the golden.
+"""Fuzzing: search for inputs beyond the cases of a check that distinguish a variant from the golden.
 
-Golden and variant run over variations of the check's cases (`inside.widening`). A case counts only if the golden
-returns finite values that double precision confirms; otherwise the correct result is unknown. A variant that no such
-case distinguishes from the golden has no visible effect.
+The golden and the variant run on variations of the check's cases (`inside.widening`). A case counts only if the golden
+returns finite values that double precision confirms; otherwise the correct result is unknown. If no such case
+distinguishes a variant from the golden, the variant is taken to have no visible effect.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from lmrbench.sandbox.protocol import Cases, Job, Outcome
 from lmrbench.tasks.bounds import Bounds, Tolerance
 from lmrbench.tasks.workspace import repository_files
 
-# A seed that no check is run with.
+# A seed that is not used for grading or for the rest of the audit.
 SEED = 20_260_229
 _MOST_CASES, _FEWEST_CASES = 200, 40
-# The time limit of widened cases for one variant, in seconds of the golden.
+# The time that the golden may take for all widened cases, in seconds. It limits their number.
 _SECONDS = 2.0
-# Tolerances are multiplied by this, because rounding errors grow at other magnitudes; not in double precision.
+# Tolerances are multiplied by this factor except in double precision, because rounding errors grow with magnitude.
 _FACTOR = 100.0
 _HALF = Tolerance(rtol=0.3, atol=0.3)
 _WIDENED = """
@@ -42,15 +42,15 @@ def widened_cases(seed):
 def told_apart(
     laboratory: Laboratory, variants: Mapping[str, Mapping[str, bytes]], owner: str = "audit"
 ) -> dict[str, str]:
-    """Find differences between variants and the golden.
+    """Find widened cases in which variants differ from the golden.
 
     Args:
         laboratory: The laboratory of the task.
-        variants: The repository's files for each variant, by its name.
+        variants: The files of the repository with each variant, by the variant's name.
         owner: The owner of the variants' code.
 
     Returns:
-        For each variant that some widened case distinguishes from the golden, the case and the difference.
+        A text with the first such case and the difference, for each variant that differs, by the variant's name.
     """
     if not variants:
         return {}
@@ -89,7 +89,7 @@ def _job(laboratory: Laboratory, files: Mapping[str, bytes], cases: Cases, owner
 def _sound_cases(
     laboratory: Laboratory, names: Sequence[str], golden: Outcome, precise: Outcome
 ) -> dict[int, tuple[str, Any]]:
-    """Return name and observation of each case in which the golden is reliable, by number."""
+    """Return the name and the golden's observation of each case in which the golden is reliable, by case number."""
     sound = {}
     for number, (name, case) in enumerate(zip(names, golden.cases, strict=True)):
         if case.status != "observed" or not _finite(expected := decode(case.payload)):

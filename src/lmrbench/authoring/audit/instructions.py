@@ -1,4 +1,4 @@
-"""Limits on the length of instructions, so that a solver reads what to implement and not a contract."""
+"""Limits on the length of instructions, which should tell a solver what to implement and not spell out every detail."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from collections.abc import Iterator
 
 from lmrbench.tasks.model import Task
 
-# The words of an instruction up to its first section, for one target and for several, and those of each section.
+# The largest numbers of words in an instruction: before the first section, with one target and with several, and in
+# each section.
 _ONE_TARGET, _SEVERAL_TARGETS, _SECTION = 150, 250, 120
 _HEADING = re.compile(r"^## +(.+)$", re.MULTILINE)
 
 
 def too_long(task: Task) -> Iterator[str]:
-    """Yield a sentence for each part of an instruction that is too long.
+    """Yield a message for each part of an instruction that is too long.
 
     Args:
-        task: The task. Sections begin with a Markdown heading of the second level, such as "## Edge cases".
+        task: The task. A section of its instruction begins with a Markdown heading of level 2, such as "## Edge cases".
     """
     first, *sections = _HEADING.split(task.instruction)
     limits = [("before its sections", first, _ONE_TARGET if len(task.targets) == 1 else _SEVERAL_TARGETS)]

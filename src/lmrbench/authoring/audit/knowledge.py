@@ -1,8 +1,8 @@
-"""What a check gives away: oracles, and cases that can be answered from a table.
+"""Find weaknesses of a check that give results away: oracles and fixed inputs.
 
-An *oracle* is a name of the check, reachable from `observe`, that holds or computes the target's result. *Fixed inputs*
-are cases with the same observation under every seed, or that an answer which does nothing passes. A solver that has
-seen one grading can answer them from a table.
+An *oracle* is a name in the check, reachable from `observe`, that holds or computes the target's result. *Fixed inputs*
+are cases that have the same observation under every seed, and cases that an empty answer passes (see `grading.given`).
+A solver that has seen one grading can answer fixed inputs from a table.
 """
 
 from __future__ import annotations
@@ -20,8 +20,10 @@ from lmrbench.grading.draw import drawn_cases
 from lmrbench.sandbox.inside.encoding import decode
 from lmrbench.tasks.workspace import repository_files
 
+# The largest share of fixed inputs that a check should have.
 MOST_FIXED = 1 / 3
-# A name is an oracle if it gives the target's results in this many cases, and in this share of those that have it.
+# A name is an oracle if its value is a result of the target in at least this many cases, and in at least this share of
+# the cases in which the name occurs.
 _FEWEST_CASES, _SHARE = 3, 0.9
 _WATCHED = """
 from {place}.oracles import watched as _watched
@@ -32,10 +34,10 @@ def observe(case):
 
 
 def require_drawn_by_seed(laboratory: Laboratory) -> None:
-    """Draw the cases of the first seed once more, and compare.
+    """Draw the cases of the first seed again, and require that they are the same as before.
 
     Raises:
-        TaskError: They differ from those before.
+        TaskError: The cases differ.
     """
     task, seed = laboratory.task, laboratory.seeds[0]
     again = drawn_cases([(task, seed)], laboratory.pool)[task.id, seed]
@@ -44,9 +46,9 @@ def require_drawn_by_seed(laboratory: Laboratory) -> None:
 
 
 def fixed_inputs(laboratory: Laboratory) -> float:
-    """Return the share of the first seed's cases that are given away or have the same observation under the second.
+    """Return the share of the first seed's cases that are fixed inputs; 0 if there is only one seed.
 
-    With a single seed it is 0.
+    A case is fixed if an empty answer passes it, or if its observation also occurs under the second seed.
     """
     if len(laboratory.seeds) < 2:
         return 0.0
@@ -59,7 +61,7 @@ def fixed_inputs(laboratory: Laboratory) -> float:
 
 
 def oracles(laboratory: Laboratory) -> tuple[str, ...]:
-    """Return the names in a check that hold or compute the target's results before the target does."""
+    """Return the names in a check that hold or compute the target's results without calling the target."""
     task = laboratory.task
     targets = [(target.file, target.qualname) for target in task.targets]
     job = replace(
@@ -67,7 +69,7 @@ def oracles(laboratory: Laboratory) -> tuple[str, ...]:
         observe=laboratory.observing + _WATCHED.format(place=PLACE, targets=targets),
     )
     [(_, outcome)] = laboratory.observe("oracles", [job])
-    # By name: for each case with the name and with results, whether the name's value is one of the results.
+    # For each name, one entry per case in which it occurs and the target returns: whether its value is a result.
     found: dict[str, list[bool]] = defaultdict(list)
     for case in outcome.cases:
         if case.status == "observed":

@@ -1,6 +1,6 @@
-"""The laboratory of an audit: runs a task's check over changed repositories, and compares with the golden.
+"""The laboratory of an audit: run a task's check on changed repositories, and compare the results with the golden's.
 
-All code that it runs comes with the suite, so the variants of a task share warm workers.
+Code that comes with the suite has one owner, so the variants of a task share warm workers.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from lmrbench.sandbox.protocol import CaseOutcome, Cases, Job, Outcome, WorkerPo
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.workspace import third_party_imports
 
-# The time limit of a case, in seconds: generous for code that should pass, because a busy machine is not flakiness, and
-# short for mutants, many of which loop forever.
+# The time limits of a case, in seconds: a long one for code that should pass even on a busy machine, and a short one
+# for mutants, many of which loop forever.
 PATIENT, HASTY = 20.0, 1.0
-# The limit is never less than this multiple of the golden's time.
+# A time limit is at least this multiple of the golden's time.
 SLOWER = 4.0
-# A case is costly if it takes more than this share of the whole check.
+# A case is costly if it takes more than this share of the time of the whole check.
 _COSTLY = 0.3
 
 Until = Literal["all", "rejected", "rejected and observed"]
@@ -41,12 +41,12 @@ class Trial:
         name: The name of the variant.
         files: The repository, by path.
         seed: The seed of the cases.
-        owner: The owner of the code.
-        observe: The source of another `observe`; None for the check's own.
-        cases: The numbers of the cases; None for all.
-        case_seconds: The time limit of each case; four times the golden's time if that is more.
-        until: When the run may end: after all cases, at the first case that rejects the variant, or when a case has
-            rejected it and any case has been observed.
+        owner: The owner of the code. Workers are shared only between trials of the same owner.
+        observe: The source code of another `observe`; None for the check's own.
+        cases: The numbers of the cases to run; None for all.
+        case_seconds: The time limit of each case, or `SLOWER` times the golden's time if that is more.
+        until: The point at which the run may end: after all cases, at the first case that rejects the variant, or when
+            one case has rejected the variant and one has been observed.
     """
 
     name: str
@@ -65,8 +65,9 @@ class TrialResult:
 
     Attributes:
         rejected_by: The names of the cases that reject the variant.
-        correct: Whether no ordinary case does.
-        margins: The margin of each case; None for a case that differs in kind or was not observed.
+        correct: Whether no ordinary case rejects it.
+        margins: The margin of each case; None for a case that was not observed, or that differs in a way that no
+            tolerance allows.
         outcome: The outcome of the job.
     """
 
@@ -77,12 +78,12 @@ class TrialResult:
 
     @property
     def margin(self) -> float | None:
-        """The margin of the worst case; None if a case differs in kind or was not observed."""
+        """The largest margin of a case; None if the margin of any case is None."""
         return worst(self.margins)
 
 
 class Laboratory:
-    """A task with its golden observed under all seeds, and a pool that runs trials.
+    """A task whose golden was observed under all seeds, and a pool of workers that runs trials.
 
     Attributes:
         task: The task.
@@ -91,15 +92,15 @@ class Laboratory:
         advance: Called with the name of a stage, the number of its finished jobs, and their total.
         imports: The installed packages that the task imports.
         goldens: The golden's observations, by seed.
-        observing: The source of the check's `observe`.
+        observing: The source code of the check's `observe`.
     """
 
     def __init__(self, task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance) -> None:
-        """Observe the golden under all seeds; see the attributes.
+        """Observe the golden under all seeds. The arguments are described as attributes of the class.
 
         Raises:
             TaskError: The golden fails its own check.
-            SandboxError: The machine cannot run it.
+            SandboxError: The sandbox can't run the check on this machine.
         """
         self.task = task
         self.seeds = seeds
@@ -112,29 +113,29 @@ class Laboratory:
 
     @property
     def costly(self) -> tuple[int, ...]:
-        """The numbers of the costly cases, such as experiments, which take most of a check's time."""
+        """The numbers of the costly cases, such as experiments, which take a large share of a check's time."""
         golden = self.goldens[self.seeds[0]]
         return tuple(n for n, seconds in enumerate(golden.case_seconds) if seconds > _COSTLY * sum(golden.case_seconds))
 
     @property
     def cheap(self) -> tuple[int, ...]:
-        """The numbers of the other cases."""
+        """The numbers of the cases that are not costly."""
         return tuple(number for number in range(len(self.goldens[self.seeds[0]].names)) if number not in self.costly)
 
     def by_cost(self, seed: int) -> tuple[int, ...]:
-        """Return the numbers of all cases under a seed: ordinary cases first, and costly ones last among each kind."""
+        """Return the numbers of a seed's cases: ordinary before edge cases, and in both groups costly cases last."""
         golden, costly = self.goldens[seed], self.costly
         return tuple(sorted(range(len(golden.names)), key=lambda number: (number in golden.edge, number in costly)))
 
     def run(self, stage: str, trials: Sequence[Trial]) -> Iterator[tuple[Trial, TrialResult]]:
-        """Run trials.
+        """Run trials, and compare their observations with the golden's.
 
         Args:
             stage: The name of the stage, for `advance`.
             trials: The trials.
 
         Yields:
-            Each trial and its result, in the order in which trials end.
+            Each trial and its result, in the order in which the trials end.
         """
         for number, outcome in self.observe(stage, [self._job(trial) for trial in trials]):
             yield trials[number], self._result(trials[number], outcome)
@@ -147,7 +148,7 @@ class Laboratory:
             jobs: The jobs.
 
         Yields:
-            The number of each job and its outcome, in the order in which jobs end.
+            The number of each job and its outcome, in the order in which the jobs end.
         """
         self.advance(stage, 0, len(jobs))
         for done, numbered in enumerate(self.pool.run(jobs), start=1):
@@ -155,11 +156,11 @@ class Laboratory:
             yield numbered
 
     def job(self, files: Mapping[str, bytes], seed: int, cases: Cases | None = None, owner: str = "audit") -> Job:
-        """Return a job.
+        """Return a job that observes cases with a repository.
 
         Args:
             files: The repository, by path.
-            seed: The seed of the check's cases, and for random numbers.
+            seed: The seed of the check's cases, and of random numbers while they are observed.
             cases: Cases to use instead of the check's own.
             owner: The owner of the code.
         """
@@ -167,7 +168,7 @@ class Laboratory:
         return replace(reference_job(self.task, seed, drawn), owner=owner, files=files, confirmed=False)
 
     def reason(self, trial: Trial, result: TrialResult) -> str:
-        """Return why the first case that rejects a trial does so."""
+        """Return the reason for the rejection of a trial, from the first case that rejected it."""
         golden = self._golden(trial)
         number = golden.names.index(result.rejected_by[0]) if result.rejected_by[0] in golden.names else -1
         if result.outcome.broken is not None or not 0 <= number < len(result.outcome.cases):
@@ -191,11 +192,12 @@ class Laboratory:
         seeds_for_costly: int | None = None,
         until: Until = "all",
     ) -> tuple[Variant, ...]:
-        """Try each variant under each seed.
+        """Run each variant under each seed, and return the results by variant.
 
         Args:
             stage: The name of the stage, for `advance`.
-            files: The repository's files for each variant, by its name; None if it cannot be put into the repository.
+            files: The files of the repository with each variant, by the variant's name; None for a variant that can't
+                be inserted into the repository.
             seeds: The seeds.
             must_pass: Whether a variant passes only if every seed accepts it. Otherwise it passes if any seed does.
             case_seconds: See `Trial`.
@@ -223,17 +225,17 @@ class Laboratory:
         )
 
     def cases_under(self, number: int, seeds_for_costly: int | None) -> tuple[int, ...] | None:
-        """Return the cases to run under a seed: None for all, or the cheap ones if there are any.
+        """Return the numbers of the cases to run under a seed: None for all cases, or the cheap cases if there are any.
 
         Args:
-            number: The place of the seed.
+            number: The index of the seed in the list of seeds.
             seeds_for_costly: The number of seeds under which the costly cases run; None for all.
         """
         return self.cheap if seeds_for_costly is not None and number >= seeds_for_costly and self.cheap else None
 
     def _variant(self, name: str, results: Sequence[tuple[Trial, TrialResult]], must_pass: bool) -> Variant:
         margins = [result.margin for _, result in results]
-        # A rejection by an ordinary case is named rather than one by an edge case under another seed.
+        # A rejection by an ordinary case is reported in preference to one by an edge case under another seed.
         by_kind = sorted((result for _, result in results), key=lambda result: result.correct)
         rejections = [result.rejected_by[0] for result in by_kind if result.rejected_by]
         if not results:
@@ -255,13 +257,13 @@ class Laboratory:
         )
 
     def _share_of_limits(self, trial: Trial, result: TrialResult) -> float:
-        """Return the largest part of a time limit for submissions that a run needed."""
+        """Return the largest share of a time limit for submissions that a run used."""
         golden = self._golden(trial)
         shares = [case.seconds / limit for case, limit in zip(result.outcome.cases, case_seconds(golden), strict=False)]
         return max([result.outcome.processor_seconds / check_seconds(golden), *shares])
 
     def _closest(self, results: Sequence[tuple[Trial, TrialResult]]) -> str:
-        """Return the name of the case with the largest margin that is a number."""
+        """Return the name of the case with the largest margin, not counting cases without a margin."""
         pairs = [
             (factor, case)
             for trial, result in results
@@ -282,12 +284,12 @@ class Laboratory:
         )
 
     def _settled(self, trial: Trial, golden: ReferenceOutputs) -> Callable[[int, CaseOutcome], bool]:
-        """Return a function that tells after each case whether the trial may end."""
+        """Return a function that is called after each case and returns whether the trial may end."""
         found: set[str] = set()
 
         def settled(number: int, case: CaseOutcome) -> bool:
             if number == 0:
-                # A job whose worker was lost starts again.
+                # If the worker was lost, the job starts again from the first case.
                 found.clear()
             if number < len(golden.names) and _rejects(self._factor(trial, number, case)):
                 found.add("rejected")
@@ -322,7 +324,7 @@ class Laboratory:
         return TrialResult(tuple(rejected_by), correct, tuple(margins), outcome)
 
     def _factor(self, trial: Trial, place: int, case: CaseOutcome | None) -> float | None:
-        """Return the margin of a trial's case, or None if it has no observation, or one that no tolerance allows."""
+        """Return the margin of a case in a trial; None if it has no observation or differs beyond any tolerance."""
         golden = self.goldens[trial.seed]
         numbers = range(len(golden.names)) if trial.cases is None else trial.cases
         if place >= len(numbers) or case is None or case.status != "observed":

@@ -1,8 +1,8 @@
-"""Leaks and missing facts: whether a workspace gives an answer away, and whether it says enough to write one.
+"""Leaks and missing facts: find workspaces that contain answers, or that lack facts which an answer needs.
 
-A leak is the share of a golden body's n-grams of tokens that are in a single file of a workspace, either verbatim or,
-within functions, with all names normalized. No workspace may hold the golden of any task, of its own paper or of
-another. A task is under-specified if its golden uses a literal that no file, summary or instruction states.
+A leak is measured as the share of a golden body's token n-grams that occur in a single file of a workspace, either
+verbatim or, within functions, with normalized names. No workspace may contain the golden of any task, whether of the
+same paper or of another. A task is underspecified if its golden uses a literal that is nowhere in the workspace.
 """
 
 from __future__ import annotations
@@ -24,25 +24,26 @@ from lmrbench.source.syntax import FunctionNode
 from lmrbench.tasks.model import Target, Task
 from lmrbench.tasks.workspace import workspace_files
 
+# The length of an n-gram, in tokens.
 N = 8
-# In a package of a million lines, unrelated functions share this many normalized n-grams with a golden by chance.
+# In a package of a million lines, an unrelated function may share up to this many normalized n-grams with a golden.
 _CHANCE = 11
 _Gram = tuple[str, ...]
 _TOKEN = re.compile(r"[^\W\d]\w*|\d[\w.]*|[^\w\s]")
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:e[+-]?\d+)?", re.IGNORECASE)
-# Patterns of einsum and einops, whose letters are arbitrary.
+# Patterns of einsum and einops. Their letters are arbitrary, so no text has to state them.
 _AXES = re.compile(r"^[\w\s.,()]*->[\w\s.()]*$")
-# Functions whose arguments are messages.
+# Functions whose arguments are messages, which no text has to state.
 _SAYING = frozenset({"print", "warn", "debug", "info", "warning", "error", "exception", "critical"})
-# Literals that need no source.
+# Literals that no text has to state.
 _OBVIOUS = frozenset({"", 0, 1, 2})
 
 
 class Leak(Record):
-    """The largest part of an answer in one file.
+    """The largest share of an answer that is in one file.
 
     Attributes:
-        share: The share of the answer's n-grams that the file holds, from 0 to 1.
+        share: The share of the answer's n-grams that the file contains, from 0 to 1.
         place: The file, or the function in it; empty if the share is 0.
     """
 
@@ -51,11 +52,11 @@ class Leak(Record):
 
 
 class Missing(Record):
-    """What a golden uses although the workspace does not state it.
+    """The literals and names that a golden uses, but that are not in the workspace.
 
     Attributes:
-        literals: The source of each literal.
-        names: Names, which may be those of a library.
+        literals: The source code of each literal.
+        names: The names. Some of them may be names of a library.
     """
 
     literals: tuple[str, ...]
@@ -63,12 +64,12 @@ class Missing(Record):
 
 
 class _Index(NamedTuple):
-    """The n-grams of the bodies of goldens, which are numbered.
+    """The n-grams of numbered golden bodies.
 
     Attributes:
-        verbatim: The bodies that hold an n-gram.
-        renamed: The same with names normalized.
-        sizes: The number of n-grams of each body, verbatim and normalized.
+        verbatim: The numbers of the bodies that contain each n-gram.
+        renamed: The numbers of the bodies that contain each n-gram with normalized names.
+        sizes: The numbers of verbatim and of normalized n-grams in each body.
     """
 
     verbatim: Mapping[_Gram, list[int]]
@@ -77,11 +78,11 @@ class _Index(NamedTuple):
 
 
 class _Excerpt(NamedTuple):
-    """A file or a function in it.
+    """A file, or a function in a file.
 
     Attributes:
-        place: The path, and the name of the function.
-        shares: The share of each body's n-grams that it holds, for shares above 0.
+        place: The path of the file, followed by the name of the function, if it is one.
+        shares: The share of a golden body's n-grams that it contains, by the body's number. Shares of 0 are left out.
     """
 
     place: str
@@ -89,32 +90,32 @@ class _Excerpt(NamedTuple):
 
 
 def worst_leak(task: Task) -> Leak:
-    """Return the largest leak of a target in a task's workspace: one of the task itself, or of a sibling."""
+    """Return the largest leak in a task's workspace, of one of the task's own targets or of a sibling task's."""
     index = _index(_goldens(task, (*task.targets, *task.siblings)))
     pieces = [piece for path, data in workspace_files(task, "full").items() for piece in _pieces(path, data, index)]
     return _worst(pieces, range(len(index.sizes)))
 
 
 def foreign_leaks(tasks: Iterable[Task]) -> Iterator[tuple[Task, Task, Leak]]:
-    """Find leaks between papers. Normalized n-grams count only if more of them agree than chance explains.
+    """Find leaks between papers. Matches with normalized names count only if there are more than chance explains.
 
     Args:
         tasks: The tasks to compare with each other.
 
     Yields:
-        A task, a task of another paper whose golden its workspace holds in part, and the largest such leak.
+        A task, a task of another paper whose golden is partly in the first task's workspace, and the largest such leak.
     """
     return _leaks(tasks, lambda task, other: task.paper.slug != other.paper.slug)
 
 
 def leaks_between_tiers(tasks: Iterable[Task]) -> Iterator[tuple[Task, Task, Leak]]:
-    """Find leaks between tasks of one paper and different tiers, except of targets that both have.
+    """Find leaks between tasks of the same paper in different tiers, except leaks of targets that both tasks have.
 
     Args:
         tasks: The tasks to compare with each other.
 
     Yields:
-        A task, a task of another tier whose golden its workspace holds in part, and the largest such leak.
+        A task, a task of another tier whose golden is partly in the first task's workspace, and the largest such leak.
     """
     by_paper: dict[str, list[Task]] = {}
     for task in tasks:
@@ -172,16 +173,16 @@ def _index(goldens: Sequence[FunctionNode]) -> _Index:
 
 
 def _pieces(path: str, data: bytes, index: _Index, chance: int = 0) -> list[_Excerpt]:
-    """Return a file and every function in it, without those that hold nothing of any body.
+    """Return excerpts for a file and for each function in it, except those that share no n-gram with any body.
 
     Args:
         path: The path of the file.
-        data: Its content.
-        index: The bodies to look for.
-        chance: The number of normalized n-grams that may agree by chance and do not count.
+        data: The content of the file.
+        index: The n-grams of the bodies to look for.
+        chance: The number of normalized n-grams up to which matches within a function do not count.
     """
     if data.startswith(importlib.util.MAGIC_NUMBER):
-        # A decompiler can read a compiled file under any name.
+        # A compiled file can be decompiled, whatever its name, so it counts as containing every body.
         return [_Excerpt(path, dict.fromkeys(range(len(index.sizes)), 1.0))]
     text = _notebook_code(data) if path.endswith(".ipynb") else data.decode("utf-8", "replace")
     pieces = [_Excerpt(path, _shares(_tokens(text), index, in_function=False))]
@@ -194,7 +195,7 @@ def _pieces(path: str, data: bytes, index: _Index, chance: int = 0) -> list[_Exc
 
 
 def _shares(tokens: list[str], index: _Index, in_function: bool, chance: int = 0) -> dict[int, float]:
-    """Return the share of each body that a text holds. Normalized n-grams count within functions only."""
+    """Return the share of each body's n-grams that a text contains. Normalized n-grams count only within functions."""
     shares: dict[int, float] = {}
     kinds = [(tokens, index.verbatim, 0), *([(_renamed(tokens), index.renamed, chance)] if in_function else [])]
     for kind, (texts, holders, least) in enumerate(kinds):
@@ -208,7 +209,7 @@ def _shares(tokens: list[str], index: _Index, in_function: bool, chance: int = 0
 def missing(task: Task) -> Missing:
     """Return the literals and names in the goldens' bodies that are nowhere in the workspace.
 
-    Texts of messages and patterns that name axes are excluded, because any others do as well.
+    Messages, and patterns of einsum and einops, are excluded, because other texts would do as well.
     """
     text = "\n".join(data.decode("utf-8", "replace") for data in workspace_files(task, "full").values())
     words = set(re.findall(r"[^\W\d]\w*", text)) | set(dir(builtins)) | set(keyword.kwlist)
@@ -231,7 +232,7 @@ def missing(task: Task) -> Missing:
                     _is_stated(node.value, text, numbers)
                     or (isinstance(node.value, str) and (id(node) in told | said or _AXES.search(node.value)))
                 ):
-                    # A string that is passed to a library by keyword counts as one of the library's names.
+                    # A string that is passed by keyword counts as a name, because it is usually an option of a library.
                     is_word = isinstance(node.value, str) and id(node) in options
                     (names if is_word else literals)[repr(node.value)] = None
                 for name in _names(node):
@@ -241,7 +242,7 @@ def missing(task: Task) -> Missing:
 
 
 def _messages(statement: ast.stmt) -> Iterator[ast.AST]:
-    """Yield the messages in a statement: of exceptions and assertions, and what is printed, logged or warned of."""
+    """Yield the parts of a statement that are messages: of exceptions, assertions, output, logging and warnings."""
     for node in ast.walk(statement):
         if isinstance(node, ast.Raise):
             yield node

@@ -1,7 +1,8 @@
 """Mutants: generated mistakes in a golden, which a check has to reject.
 
-A mutant is the golden's file with one change in the body of a target. There are two tables of operators: `expressions`
-has mistakes in one expression, `numerics` has forms that differ only for extreme values.
+A mutant is the golden's file with one change in the body of a target. There are two tables of operators: one
+in `source.expressions` for mistakes in one expression, and one in `numerics` for forms that differ only for extreme
+values.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ class Mutant:
     """A golden with one change.
 
     Attributes:
-        id: The id, which is stable as long as target, operator and change are the same.
+        id: The id, which depends only on the target, the operator and the change.
         operator: The name of the operator.
         target: The changed function.
         diff: The difference in the function, both versions formatted by `ast.unparse`.
-        file: The changed file.
+        file: The content of the changed file.
     """
 
     id: str
@@ -42,7 +43,7 @@ class Mutant:
 
 
 def mutants(task: Task, operators: Sequence[Operator] = EXPRESSIONS) -> tuple[Mutant, ...]:
-    """Return every mutant of a task's targets, each change once, in the order of the text.
+    """Return the distinct mutants of a task's targets, in the order in which the changed code occurs.
 
     Args:
         task: The task.
@@ -62,7 +63,7 @@ def mutant_id(target: Target, operator: str, change: str) -> str:
     Args:
         target: The changed function.
         operator: The name of the operator.
-        change: The change as text.
+        change: A text that describes the change.
     """
     return hashlib.sha256(f"{target}\0{operator}\0{change}".encode()).hexdigest()[:12]
 
@@ -78,7 +79,7 @@ def _mutants_of(target: Target, data: bytes, operators: Sequence[Operator]) -> I
             continue
         lines = difflib.unified_diff(original.splitlines(), changed.splitlines(), lineterm="", n=2)
         diff = "\n".join(list(lines)[2:])
-        # The file already has the indentation of the first line.
+        # The first line replaces code that is already indented in the file.
         body = textwrap.indent(changed, margin)[len(margin) :]
         file = splice(text, [(function.start, function.end, body)]).encode(encoding)
         yield Mutant(mutant_id(target, operator, diff), operator, target, diff, file)

@@ -1,7 +1,7 @@
-"""Mutation testing of a check: how many mutants of one expression and of behaviour it rejects.
+"""Mutation testing of a check: count the mutants of one expression and of behaviour that it rejects.
 
-Ordinary cases run first, and only mutants that survive all cases run under further seeds. Of the surviving mutants of
-behaviour, those that no widened case distinguishes from the golden do not count.
+Ordinary cases run first, and only mutants that survive all cases run under further seeds. A surviving mutant of
+behaviour counts only if it is certainly wrong, or if a widened case (see `fuzzing`) distinguishes it from the golden.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def observe(case):
 
 
 def mutations(laboratory: Laboratory) -> tuple[Mutation, Mutation]:
-    """Try all mutants of a task.
+    """Run all mutants of a task against its check.
 
     Returns:
         The results for mutants of one expression, and for mutants of behaviour.
@@ -58,11 +58,11 @@ def mutations(laboratory: Laboratory) -> tuple[Mutation, Mutation]:
 
 
 def expression_mutation(laboratory: Laboratory, others: Sequence[Mutant] = ()) -> Mutation:
-    """Try all mutants of one expression of a task.
+    """Run all mutants of one expression against the check of a task, and return the results.
 
     Args:
         laboratory: The laboratory of the task.
-        others: Other mutants that its list of equivalent mutants may name.
+        others: Mutants of other kinds that the task's list of equivalent mutants may also contain.
 
     Raises:
         TaskError: The task's list of equivalent mutants is invalid.
@@ -87,7 +87,7 @@ def _behavioural(laboratory: Laboratory) -> tuple[tuple[Mutant, ...], frozenset[
 
 
 def _recorded(laboratory: Laboratory) -> Mapping[str, Sequence[RecordedCall]]:
-    """Return the first calls of each target while the golden is observed."""
+    """Return the first calls of each target, recorded while the golden is observed."""
     task, seed = laboratory.task, laboratory.seeds[0]
     files = {**repository_files(task), **inside_files()}
     for target in task.targets:
@@ -107,7 +107,7 @@ def _recorded(laboratory: Laboratory) -> Mapping[str, Sequence[RecordedCall]]:
 
 
 class _Trials:
-    """Mutants of one kind in the laboratory, with the additional files that they import."""
+    """Runs the mutants of one kind in the laboratory, with the additional files that they import (`beside`)."""
 
     def __init__(self, laboratory: Laboratory, kind: str, beside: Mapping[str, bytes], until: Until) -> None:
         self.laboratory = laboratory
@@ -115,16 +115,16 @@ class _Trials:
         self.until = until
         self.golden = {**repository_files(laboratory.task), **beside}
         self.by_ordinary: set[str] = set()
-        # Mutants that fail in every case, which every check rejects.
+        # Mutants that fail in every case. Any check rejects them, so mutants of behaviour among them do not count.
         self.stillborn: set[str] = set()
 
     def mutation(self, every: Sequence[Mutant], declared: set[str], certain: frozenset[str] | None) -> Mutation:
-        """Try mutants.
+        """Run mutants, and return the results.
 
         Args:
             every: The mutants.
-            declared: The ids of those that the author declares equivalent.
-            certain: The ids of those that count even if no input shows a difference; None if all count.
+            declared: The ids of the mutants that the author declares equivalent.
+            certain: The ids of the mutants that count even if no input shows a difference; None if all count.
         """
         seeds = self.laboratory.seeds
         suspects = [mutant for mutant in every if mutant.id not in declared]

@@ -1,6 +1,6 @@
-"""Mutation operators for forms that are mathematically equal but differ for extreme values, ties and masked NaN.
+"""Mutation operators whose mutants agree with the original except for extreme values, ties and masked NaN.
 
-They have the form of those in `expressions`, but most inputs show no difference.
+They have the same interface as the operators in `source.expressions`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _ROOTS = frozenset({"sqrt", "rsqrt", "log", "log2", "log10", "norm", "vector_nor
 
 
 def _copied(source: str, **parts: ast.expr) -> ast.expr:
-    """Parse an expression, and substitute nodes for some of its names."""
+    """Parse an expression, and replace some of its names by nodes."""
 
     class _Filling(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.expr:
@@ -45,14 +45,14 @@ def epsilon_in_a_function(node: ast.Call, names: Names) -> Iterator[ast.AST]:
 
 
 def naive_form(node: ast.Call, names: Names) -> Iterator[ast.AST]:
-    """Yield the plain formula of a numerically stable function."""
+    """Yield the textbook formula for a call of a numerically stable function."""
     name, arguments = call_name(node), _array_and_rest(node)
     if name in _NAIVE and arguments:
         yield _copied(_NAIVE[name], x=arguments[0], axis=_axis(node) or constant(-1), y=arguments[-1])
 
 
 def _array_and_rest(node: ast.Call) -> list[ast.expr]:
-    """Return the positional arguments of a call; for a method, the object comes first."""
+    """Return the positional arguments of a call. For a call of a method, the object comes first."""
     receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
     is_method = receiver is not None and not (isinstance(receiver, ast.Name) and receiver.id in _MODULES)
     return [receiver, *node.args] if receiver is not None and is_method else list(node.args)
@@ -90,7 +90,7 @@ def difference_of_exponents(node: ast.Call, names: Names) -> Iterator[ast.AST]:
 
 
 def mask_by_product(node: ast.Call, names: Names) -> Iterator[ast.AST]:
-    """Yield a mask by multiplication with zero, which does not remove NaN and infinities."""
+    """Yield a product with the mask in place of `masked_fill` or `where`; it does not remove NaN and infinities."""
     name = call_name(node)
     if name == "masked_fill" and isinstance(node.func, ast.Attribute) and len(node.args) == 2:
         parts = {"x": node.func.value, "m": node.args[0], "v": node.args[1]}
@@ -105,7 +105,7 @@ def mask_by_product(node: ast.Call, names: Names) -> Iterator[ast.AST]:
 
 
 def mask_by_large_number(node: ast.Call, names: Names) -> Iterator[ast.AST]:
-    """Yield a mask with a large negative number in place of minus infinity."""
+    """Yield a `masked_fill` with a large negative number in place of minus infinity."""
     if call_name(node) in ("masked_fill", "masked_fill_") and len(node.args) == 2:
         text = ast.unparse(node.args[1])
         if "inf" in text or "finfo" in text:
@@ -114,7 +114,7 @@ def mask_by_large_number(node: ast.Call, names: Names) -> Iterator[ast.AST]:
 
 
 def rows_by_product(node: ast.Subscript, names: Names) -> Iterator[ast.AST]:
-    """Yield `x * mask` for `x[mask]`, which keeps the number of rows."""
+    """Yield `x * mask` for `x[mask]`; the product keeps all rows."""
     if isinstance(node.ctx, ast.Load) and isinstance(node.slice, ast.Name | ast.UnaryOp | ast.Compare):
         is_mask = not isinstance(node.slice, ast.UnaryOp) or isinstance(node.slice.op, ast.Invert)
         if is_mask:
@@ -145,13 +145,13 @@ def chained_default(node: ast.Compare, names: Names) -> Iterator[ast.AST]:
 
 
 NUMERICS: tuple[Operator, ...] = (
-    Operator("epsilon in a division", ast.BinOp, epsilon_in_a_division, "vectors and weights of tiny magnitude count"),
-    Operator("epsilon in a function", ast.Call, epsilon_in_a_function, "roots, norms and logarithms of tiny numbers"),
+    Operator("epsilon in a division", ast.BinOp, epsilon_in_a_division, "tiny vectors and weights are changed"),
+    Operator("epsilon in a function", ast.Call, epsilon_in_a_function, "functions of tiny numbers are changed"),
     Operator("naive form", ast.Call, naive_form, "numbers in the hundreds overflow or round to zero"),
     Operator("difference of exponents", ast.Call, difference_of_exponents, "both exponents overflow"),
     Operator("mask by product", ast.Call, mask_by_product, "zero times NaN is NaN"),
-    Operator("mask by large number", ast.Call, mask_by_large_number, "half precision has no such number"),
-    Operator("rows by product", ast.Subscript, rows_by_product, "zero times NaN is NaN, and rows that don't count"),
-    Operator("ties the other way", ast.Call, ties_the_other_way, "equal values are told apart by their order"),
-    Operator("absent or falsy", ast.Compare, chained_default, "zero, false and empty are values"),
+    Operator("mask by large number", ast.Call, mask_by_large_number, "half precision can't represent the number"),
+    Operator("rows by product", ast.Subscript, rows_by_product, "rows to remove are kept, and NaN stays in them"),
+    Operator("ties the other way", ast.Call, ties_the_other_way, "another one of several equal values is chosen"),
+    Operator("absent or falsy", ast.Compare, chained_default, "zero, false and empty values are treated as absent"),
 )

@@ -1,4 +1,4 @@
-"""Subjects: what behaviours need to know about a target, from its signature, its body and its recorded calls."""
+"""Subjects: facts about a target, from its definition and recorded calls, that determine its mutants of behaviour."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ _NO_SETTINGS = frozenset({"T", "mT", "dtype", "device", "shape", "data", "grad"}
 
 
 class SlotValue(Record):
-    """The value of a slot in one call.
+    """The value of a slot (see `Slot`) in one call of a target.
 
     Attributes:
-        kind: `floats`, `array`, `number`, `model`, or the name of its type.
+        kind: `floats` for a floating point tensor or array, `array` for any other, `number`, `model`, or the type's
+            name.
         value: The value, if it is a number, string, boolean or None.
         dtype: The dtype of a tensor or array.
         rows: The length of the first axis, or of a list, tuple or dict; -1 if it has none.
@@ -36,7 +37,7 @@ class RecordedCall(Record):
     """One call of a target.
 
     Attributes:
-        slots: The values of the slots.
+        slots: The values of the slots, by name.
         raised: The name of the built-in exception that it raised; empty if it raised none.
     """
 
@@ -50,7 +51,7 @@ class Slot:
 
     Attributes:
         name: Its name.
-        default: The source of its default; None if it has none.
+        default: The source code of its default; None if it has none.
         values: Its values in the recorded calls.
     """
 
@@ -78,12 +79,12 @@ class Slot:
 
 @dataclass(frozen=True)
 class Subject:
-    """A target as behaviours see it.
+    """The facts about a target that determine its mutants of behaviour.
 
     Attributes:
         target: The target.
         is_method: Whether it is called with `self`.
-        slots: Its parameters and the settings that it reads.
+        slots: Its parameters, and the settings of `self` that it reads.
         dtypes: The floating point dtypes among its values.
         raised: The built-in exceptions that its calls raised.
     """
@@ -99,7 +100,7 @@ def slot_names(data: bytes, target: Target) -> list[str]:
     """Return the names of a target's slots: its parameters, and the settings of `self` that it reads.
 
     Args:
-        data: The file of the target.
+        data: The content of the file that contains the target.
         target: The target.
     """
     node = find(data, target.qualname).node
@@ -107,7 +108,7 @@ def slot_names(data: bytes, target: Target) -> list[str]:
 
 
 def subject_of(function: Function, target: Target, calls: Sequence[RecordedCall]) -> Subject:
-    """Describe a target by its definition and by recorded calls.
+    """Collect the facts about a target from its definition and from recorded calls.
 
     Args:
         function: The definition of the target.
@@ -132,7 +133,7 @@ def _takes_self(node: FunctionNode) -> bool:
 
 
 def _parameters(node: FunctionNode) -> dict[str, str | None]:
-    """Return the source of the default of each parameter except `self`; None for a parameter without a default."""
+    """Return the source code of the default (or None) of each parameter except `self` and `cls`."""
     positional = [*node.args.posonlyargs, *node.args.args]
     defaults: list[ast.expr | None] = [None] * (len(positional) - len(node.args.defaults))
     pairs = [*zip(positional, [*defaults, *node.args.defaults], strict=True)]
@@ -145,13 +146,13 @@ def _parameters(node: FunctionNode) -> dict[str, str | None]:
 
 
 def _settings(node: FunctionNode) -> list[str]:
-    """Return the attributes of `self` that the body reads but does not call, each with its longest path."""
+    """Return the attributes of `self` that the body reads but does not call, as full paths such as `self.args.beta`."""
     called = {id(part.func) for part in ast.walk(node) if isinstance(part, ast.Call)}
     inner = {id(part.value) for part in ast.walk(node) if isinstance(part, ast.Attribute)}
     found = []
     for part in ast.walk(node):
         if isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Load) and id(part) not in inner:
-            # In `self.weight.T` and `self.pool.run()` the setting is the attribute before the last.
+            # In `self.weight.T` and `self.pool.run()`, the settings are `self.weight` and `self.pool`.
             read = part.value if id(part) in called or not _is_path(part) else part
             while isinstance(read, ast.Attribute) and read.attr in _NO_SETTINGS:
                 read = read.value

@@ -1,4 +1,4 @@
-"""Audit the tasks of a suite: choose those that have to run, keep their certificates and collect their shortfalls."""
+"""Audit the tasks of a suite: choose the tasks to audit, store their certificates, and collect their shortfalls."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def audited(
 
     Args:
         tasks: The tasks to audit.
-        seeds: How many seeds to use. They are the same on every machine, so that certificates can be compared.
+        seeds: The number of seeds. The seeds are the same on every machine, so that certificates can be compared.
         pool: The workers to run in.
         advance: Called with a stage's name, the number of steps done, and their total.
-        write: Whether to store the certificates beside the tasks.
+        write: Whether to store each certificate in the folder of the task's paper.
     """
     for task in tasks:
 
@@ -75,10 +75,10 @@ def audit_all(
 
 
 def quick_shortfalls(task: Task, advance: Advance) -> tuple[str, ...]:
-    """Return what keeps a task from shipping by an audit under few seeds, whose certificate is not stored.
+    """Audit a task under a few seeds, and return the reasons why it cannot ship. The certificate is not stored.
 
     Args:
-        task: The task. A fault that keeps it from being audited is a shortfall.
+        task: The task. An error that prevents the audit is returned as a shortfall.
         advance: See `audited`.
     """
     try:
@@ -90,16 +90,23 @@ def quick_shortfalls(task: Task, advance: Advance) -> tuple[str, ...]:
 
 
 def renewed(tasks: Iterable[Task], seeds: int) -> dict[str, Certificate]:
-    """Renew and store the certificates of tasks of which only the texts for solvers changed; nothing has to run.
+    """Renew and store the certificates that are stale only because texts for solvers have changed. Nothing is run.
+
+    Args:
+        tasks: The tasks without a valid certificate.
+        seeds: The smallest number of seeds that a certificate must cover to be renewed.
+
+    Returns:
+        The renewed certificates, by task id.
 
     Raises:
-        TaskError: A text no longer has a sentence that decides a mutant.
+        TaskError: A sentence that decides a mutant is no longer in any text for solvers.
     """
     found = {}
     for task in tasks:
         if (known := read_runs(task)) is not None and known.seeds >= seeds:
             update: dict[str, object] = {"digest": audit_digest(task), "leak": worst_leak(task)}
-            # Of a whole method no constant has to be stated; see `tiers`.
+            # The texts of a method task need not state its constants; see `tiers`.
             if known.visible is None:
                 update["missing"] = missing(task)
             else:
@@ -113,16 +120,16 @@ def renewed(tasks: Iterable[Task], seeds: int) -> dict[str, Certificate]:
 def plan(
     tasks: Sequence[Task], seeds: int, again: bool, renew: bool
 ) -> tuple[dict[str, Certificate | None], list[Task]]:
-    """Return the certificates that hold, by task id, and the tasks to audit.
+    """Return the valid certificates (or None) by task id, and the tasks to audit.
 
-    Those are the tasks without a certificate over enough seeds, and those whose certificate has shortfalls, except for
-    certificates that were just renewed.
+    A task is audited if it has no valid certificate over enough seeds, or if the certificate has shortfalls. A task
+    whose certificate has just been renewed is not audited.
 
     Args:
         tasks: The tasks to choose from.
-        seeds: How many seeds a certificate must be made under.
+        seeds: The smallest number of seeds that a certificate must cover.
         again: Whether to audit all tasks.
-        renew: Whether to renew the certificates of tasks of which only the texts for solvers changed.
+        renew: Whether to renew certificates that are stale only because texts for solvers have changed.
     """
     known = {task.id: read_certificate(task) for task in tasks}
     fresh = renewed([task for task in tasks if known[task.id] is None], seeds) if renew and not again else {}
@@ -138,17 +145,17 @@ def plan(
 def shortfalls(
     every_task: Iterable[Task], tasks: Sequence[Task], certificates: Mapping[str, Certificate | None]
 ) -> dict[str, list[str]]:
-    """Return what keeps each task from shipping, by task id.
+    """Return the reasons why each task cannot ship, by task id.
 
     Args:
-        every_task: All tasks of the same tier: a workspace must not hold the answer to a task of another paper.
+        every_task: All tasks of the same tier. A workspace must not contain the answer to a task of another paper.
         tasks: The tasks to report.
-        certificates: The certificates that hold, by task id.
+        certificates: The valid certificate of each task, or None, by task id.
     """
     foreign: dict[str, list[str]] = defaultdict(list)
     for task, other, leak in foreign_leaks(every_task):
         if leak.share > LEAK_SHARE:
-            text = f"{leak.place} holds {leak.share:.0%} of the answer to {other.id}, more than {LEAK_SHARE:.0%}"
+            text = f"{leak.place} contains {leak.share:.0%} of the answer to {other.id}, more than {LEAK_SHARE:.0%}"
             foreign[task.id].append(text)
     return {
         task.id: [*_of_certificate(task, certificates[task.id]), *foreign.get(task.id, ()), *left_to_do(task)]
@@ -158,12 +165,14 @@ def shortfalls(
 
 def _of_certificate(task: Task, certificate: Certificate | None) -> Sequence[str]:
     if certificate is None:
-        return [f"no certificate holds: it {why_none(task)}; run `lmrbench task audit {task.id}`"]
+        return [f"no valid certificate: the task {why_none(task)}; run `lmrbench task audit {task.id}`"]
     return certificate.shortfalls
 
 
 def answers_of_other_tiers(tasks: Iterable[Task], papers: Collection[str]) -> dict[str, list[str]]:
-    """Return the tasks of other tiers that a workspace answers, by task id. This is no shortfall.
+    """Return warnings about workspaces that contain answers to tasks of other tiers, by task id.
+
+    These warnings are not shortfalls, because a solver should only get tasks of one tier.
 
     Args:
         tasks: All tasks of a suite.
@@ -172,6 +181,8 @@ def answers_of_other_tiers(tasks: Iterable[Task], papers: Collection[str]) -> di
     found: dict[str, list[str]] = defaultdict(list)
     for task, other, leak in leaks_between_tiers(task for task in tasks if task.paper.slug in papers):
         if leak.share > LEAK_SHARE:
-            text = f"its workspace answers {other.id} ({other.tier} tier): {leak.place} holds {leak.share:.0%}"
-            found[task.id].append(f"{text} of a function; do not give both to one solver")
+            text = (
+                f"its workspace contains an answer to {other.id} ({other.tier} tier): {leak.place} has {leak.share:.0%}"
+            )
+            found[task.id].append(f"{text} of a function; do not give both tasks to one solver")
     return found

@@ -1,8 +1,9 @@
 """The audit of the method and twin tiers.
 
-It measures the same as that of the function tier, except for mutants of behaviour. The check of a method grades nothing
-that documents and logged results leave open: each mutant that it rejects must be decided by one of these, and constants
-need not be stated. A twin has the check of its original, whose certificate covers behaviour.
+It measures the same as the audit of the function tier, except mutants of behaviour, rounding and a proposed tolerance.
+The check of a method must not require anything that texts and logged results leave open: each mutant that it rejects
+must violate a sentence or change the results. Constants need not be stated. A twin has the check of its original, whose
+certificate covers mutants of behaviour.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from lmrbench.tasks.workspace import repository_files, unsolved_files
 def audit_of_tier(
     task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance = lambda *_: None
 ) -> Certificate:
-    """Measure a task of the method or twin tier.
+    """Audit a task of the method or twin tier, and return its certificate.
 
     Args:
         task: The task.
@@ -43,7 +44,7 @@ def audit_of_tier(
 
     Raises:
         TaskError: The golden fails its own check.
-        SandboxError: The machine cannot run it.
+        SandboxError: The sandbox can't run the check on this machine.
     """
     laboratory = Laboratory(task, seeds, pool, advance)
     require_drawn_by_seed(laboratory)

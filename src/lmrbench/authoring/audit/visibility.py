@@ -1,9 +1,9 @@
-"""Visibility: whether a solver can know what a method's check asks for, from logged results or from a sentence.
+"""Visibility: test whether the logged results and the texts of a method task tell a solver all that its check requires.
 
-Each mutant of one expression that the check rejects is run in the way in which the results were logged. If it changes
-the results, a solver can find the mistake. For each of the others the author names the sentence that it violates, in
-`decided/<task>.toml`. A solver who can run nothing cannot learn from results, so `only_logs` of the task states what no
-sentence does.
+Each mutant of one expression that the check rejects runs the experiment that produced the logged results. If it changes
+the results, a solver can find the mistake. For every other mutant, the author names the sentence that it violates in
+`decided/<task>.toml`. In the prompt setting a solver can't run experiments, so the prompt includes the task's
+`only_logs`, the facts that only the results reveal.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from lmrbench.tasks.workspace import instruction, masked_files, repository_files
 
 
 def visibility(task: Task, mutation: Mutation, pool: WorkerPool, advance: Advance = lambda *_: None) -> Visible:
-    """Try the mutants that the check of a method rejects.
+    """Run the mutants that the check of a method rejects, and return whether results or sentences exclude them.
 
     Args:
         task: The task.
-        mutation: The result for its mutants of one expression.
+        mutation: The audit's results for its mutants of one expression.
         pool: The workers to run in.
         advance: Called with the name of a stage, the number of its finished jobs, and their total.
 
     Raises:
-        TaskError: The table of decided mutants names an unknown mutant; or see `deciding_sentences`.
+        TaskError: `decided/<task>.toml` is invalid (see `deciding_sentences`) or names an unknown mutant.
     """
     every, sentences = mutants(task), deciding_sentences(task)
     decided = {mutant for sentence in sentences for mutant in sentence.mutants}
@@ -73,12 +73,12 @@ def visibility(task: Task, mutation: Mutation, pool: WorkerPool, advance: Advanc
 
 
 class DecidingSentence(NamedTuple):
-    """A sentence that decides mutants of a method.
+    """A sentence that decides mutants of a method: it tells a solver that they are wrong.
 
     Attributes:
         text: The sentence.
-        place: Where a solver reads it.
-        mutants: The ids of the mutants.
+        place: The kind of text in which a solver reads it.
+        mutants: The ids of the mutants that violate it.
     """
 
     text: str
@@ -87,10 +87,10 @@ class DecidingSentence(NamedTuple):
 
 
 def deciding_sentences(task: Task) -> list[DecidingSentence]:
-    """Return the sentences of `decided/<task>.toml`.
+    """Return the sentences in `decided/<task>.toml`, with the place where a solver reads each.
 
     Raises:
-        TaskError: The table of decided mutants is malformed, or has a sentence that no solver reads.
+        TaskError: The file is malformed, or it contains a sentence that is in none of the texts for solvers.
     """
     file = decided_file(task)
     try:
@@ -101,16 +101,16 @@ def deciding_sentences(task: Task) -> list[DecidingSentence]:
     found = []
     for sentence, ids in table.items():
         if not isinstance(ids, list) or not all(isinstance(item, str) for item in ids):
-            raise TaskError(f"{file}: {sentence!r}: expected a list of ids of mutants")
+            raise TaskError(f"{file}: {sentence!r}: expected a list of mutant ids")
         place = next((place for place, text in read if _plain(sentence) in text), None)
         if place is None:
-            raise TaskError(f"{file}: neither instruction nor summary nor docstring says {sentence!r}")
+            raise TaskError(f"{file}: no instruction, summary or docstring contains {sentence!r}")
         found.append(DecidingSentence(sentence, place, ids))
     return found
 
 
 def by_place(sentences: Iterable[DecidingSentence]) -> dict[Place, tuple[str, ...]]:
-    """Return the texts of sentences by where a solver reads them."""
+    """Return the texts of sentences, grouped by the place where a solver reads them."""
     groups = grouped(sentences, lambda sentence: sentence.place)
     return {place: tuple(sentence.text for sentence in group) for place, group in groups.items()}
 
@@ -125,7 +125,7 @@ def _unchanged(laboratory: Laboratory, stage: str, suspects: Sequence[Mutant]) -
     golden = repository_files(laboratory.task)
     trials = [Trial(item.id, {**golden, item.target.file: item.file}, 0, case_seconds=HASTY) for item in suspects]
     tried = list(laboratory.run(stage, trials))
-    # On a busy machine a mutant that changes nothing may run out of time, too.
+    # Mutants that time out run again with a longer limit, because the machine may be busy.
     slow = [replace(trial, case_seconds=PATIENT) for trial, result in tried if _ran_out_of_time(result)]
     tried = [pair for pair in tried if not _ran_out_of_time(pair[1])]
     tried += laboratory.run(f"{stage}, slow mutants", slow)
@@ -134,7 +134,7 @@ def _unchanged(laboratory: Laboratory, stage: str, suspects: Sequence[Mutant]) -
 
 
 def _ran_out_of_time(result: TrialResult) -> bool:
-    """Whether time limits are the only reason why a trial is rejected."""
+    """Return whether time limits are the only reason why a trial is rejected."""
     return any(case.status == "timeout" for case in result.outcome.cases) and all(
         case.status in ("timeout", "missing") or (factor is not None and factor <= 1)
         for case, factor in zip(result.outcome.cases, result.margins, strict=False)
@@ -142,7 +142,7 @@ def _ran_out_of_time(result: TrialResult) -> bool:
 
 
 def _lines(task: Task, target: Target) -> int:
-    """Return the number of lines of a target, with its signature and docstring."""
+    """Return the number of lines of a target, including its signature and docstring."""
     node = find(task.files.repository[target.file], target.qualname).node
     assert node.end_lineno is not None
     return node.end_lineno - node.lineno + 1

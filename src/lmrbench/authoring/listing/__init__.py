@@ -1,1 +1,1 @@
-"""What is new in a package between two versions, read from the syntax of its files. Nothing is imported or run."""
+"""List the definitions that are new in a version of a package, by parsing its files. No code is imported or run."""

@@ -1,4 +1,4 @@
-"""What a version of a package has and an earlier one has not, with what an author of tasks asks first."""
+"""Find the definitions that are new in a version of a package, with their papers, callers and need of a GPU."""
 
 from __future__ import annotations
 
@@ -16,9 +16,12 @@ from lmrbench.authoring.listing.definitions import Kind, Package, absent, copied
 from lmrbench.records import Record
 from lmrbench.tasks.model import Target
 
-# From the surest to the least sure. A whole folder or a line of documentation may be about something else.
+# The places where a paper may be named, most reliable first. A folder or a line of documentation may name a paper about
+# something else.
 Where = Literal["docstring", "class", "comment", "module", "folder", "documentation", ""]
+# If a file, a folder or the documentation of a name mentions more papers than this, none of them is used.
 MOST_PAPERS = 2
+# Shorter names are too common to be looked up in the documentation.
 SHORTEST_NAME = 3
 _WORD = re.compile(r"[\w-]+")
 
@@ -27,17 +30,17 @@ class Addition(Record):
     """A new function, class or method.
 
     Attributes:
-        target: Its place, as `lmrbench task new` takes it.
-        part: The innermost new folder that holds it, or else its file.
-        kind: What it is.
+        target: Its file and qualified name, in the format that `lmrbench task new` accepts.
+        part: The innermost new folder that contains it, or its file if no folder is new.
+        kind: Whether it is a function, a class or a method.
         lines: The number of lines of its source.
-        parameters: The names of its parameters, of those of `__init__` for a class.
+        parameters: The names of its parameters; for a class, those of `__init__`.
         callers: The definitions of the package that use it.
-        papers: The addresses of the papers that are named closest to it.
-        named_in: Where they are named; empty without papers.
+        papers: The URLs of the papers that are named closest to it.
+        named_in: The place where the papers are named; empty if there are none.
         gpu: Whether it needs a GPU, may need one, or does not.
-        version: The first version that has it; empty until it is looked for.
-        date: The date of that version; empty if the index does not state it.
+        version: The first version that contains it; empty until `dated` sets it.
+        date: The release date of that version; empty if the package index does not state it.
     """
 
     target: str
@@ -54,14 +57,15 @@ class Addition(Record):
 
 
 def additions(files: Mapping[str, bytes], package: Package, before: Package) -> list[Addition]:
-    """Return what is new in a version, without copies, overloads, and what is defined inside of functions.
+    """Return the new definitions of a version, without copies of old code, overloads, and definitions inside functions.
 
-    Those of a paper come first, then those in new files, paper by paper, without a GPU before with one.
+    Definitions with a paper come before those without. Both groups are sorted: definitions in a new folder or file come
+    first, then the order is by paper, and definitions that need a GPU come last.
 
     Args:
-        files: The files of the version, by path, with its documentation.
-        package: The version.
-        before: The earlier version.
+        files: All files of the version, by path, including its documentation.
+        package: The definitions of the version.
+        before: The definitions of the earlier version.
     """
     places = [place for place in absent(package, before, package.definitions) if not copied(package, before, place)]
     uses, papers = Uses(package), _Papers(files, package, before, places)
@@ -80,20 +84,20 @@ def additions(files: Mapping[str, bytes], package: Package, before: Package) -> 
             named_in=where,
             gpu=uses.gpu[place],
         )
-        # Python's sort keeps the order of the package among equals.
+        # The sort is stable, so definitions with equal keys stay in the package's order.
         key = (not named, papers.part(place) not in papers.new, named, uses.gpu[place] == "needs")
         found.append((key, addition))
     return [addition for _, addition in sorted(found, key=lambda pair: pair[0])]
 
 
 def dated(found: Sequence[Addition], package: Package, releases: Iterable[tuple[str, str, Package]]) -> list[Addition]:
-    """Return additions with the first release that has them, and its date.
+    """Return the additions with `version` and `date` set to those of the first release that contains them.
 
     Args:
         found: The additions.
-        package: The version that they were found in.
-        releases: Number, date and content of each release from the earliest on, that version last. None is taken from
-            it after the last addition was found.
+        package: The definitions of the version in which they were found.
+        releases: The number, date and definitions of each release, earliest first, ending with `package`. The iterable
+            is read only until all additions have been found.
     """
     missing = [Target.parse(item.target) for item in found]
     first: dict[str, dict[str, str]] = {}
@@ -117,12 +121,12 @@ class _Papers:
             Counter(part for place in group for part in _around(place)) for group in (places, package.definitions)
         )
         earlier = {part for file in before.modules for part in (file, *_folders(file))}
-        # What was moved is in new folders too, but most of it is not new.
+        # A folder or file with a new name may hold moved code. It is new if at least half of its definitions are new.
         self.new = {part for part, count in new.items() if part not in earlier and 2 * count >= all_[part]}
         self.stems = Counter(PurePosixPath(part).stem for part in all_)
 
     def of(self, place: Target) -> tuple[tuple[str, ...], Where]:
-        """Return the papers that are named closest to a definition, and where."""
+        """Return the papers that are named closest to a definition, and the place where they are named."""
         item = self.package.definitions[place]
         near: list[tuple[Where, str]] = [("docstring", _docstring(item.node)), ("comment", item.text)]
         owner = Target(file=place.file, qualname=place.qualname.rpartition(".")[0] or place.qualname)
@@ -143,7 +147,7 @@ class _Papers:
         return (), ""
 
     def part(self, place: Target) -> str:
-        """Return the innermost new folder that holds a definition, or else its file."""
+        """Return the innermost new folder that contains a definition, or its file if no folder is new."""
         return next((part for part in _folders(place.file) if part in self.new), place.file)
 
     def _named_in(self, part: str) -> tuple[str, ...]:
@@ -159,7 +163,7 @@ class _Papers:
 
     @cached_property
     def _documentation(self) -> list[tuple[frozenset[str], str]]:
-        """The words of each line of documentation that names one paper, and the paper."""
+        """For each line of documentation that names exactly one paper: the words of the line, and the paper."""
         found = []
         for file in self.files:
             if file.endswith((".md", ".rst", ".dist-info/METADATA", "PKG-INFO")):
@@ -170,7 +174,7 @@ class _Papers:
 
 
 def _around(place: Target) -> Iterator[str]:
-    """Yield the file of a definition and its folders, from the innermost on, without the package's own folder."""
+    """Yield the file of a definition, and then its folders, innermost first, without the package's top-level folder."""
     yield place.file
     yield from _folders(place.file)
 

@@ -1,7 +1,8 @@
-"""Which definition of a package uses which other, and whether it seems to run without a GPU.
+"""Find which definitions of a package use each other, and which seem to need a GPU.
 
-Names are followed through imports, also those that a package's `__init__` passes on. A method is found by `self`, or by
-its name if only one class has it. Uses through registries and by `getattr` are not seen.
+Names are followed through imports, including names that a package's `__init__` re-exports. A method is recognized
+if it is accessed on `self` or `cls`, or if only one class has a method of that name. Uses through registries and
+`getattr` are not found.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from lmrbench.source.syntax import FunctionNode
 from lmrbench.tasks.model import Target
 
 Gpu = Literal["no", "may", "needs"]
-# Libraries whose code runs on GPUs alone, and those of which a part does.
+# Libraries that run only on GPUs, and libraries that need one for some of their functions only.
 GPU_LIBRARIES = frozenset(
     ("triton", "tilelang", "cupy", "flash_attn", "flash_attn_interface", "causal_conv1d", "mamba_ssm", "deep_gemm")
 )
@@ -27,7 +28,7 @@ _EXTENSIONS = frozenset(("cpp_extension", "load_inline", "CUDAExtension"))
 
 
 class Uses:
-    """The uses of definitions in a package.
+    """The uses of a package's definitions by each other.
 
     Attributes:
         package: The package.
@@ -45,7 +46,7 @@ class Uses:
 
     @cached_property
     def of(self) -> Mapping[Target, frozenset[Target]]:
-        """The definitions that each definition uses, without itself. A class does not count what its methods use."""
+        """The other definitions that each definition uses. What a method uses does not count as used by its class."""
         return {place: frozenset(self._used(place, item)) - {place} for place, item in self.package.definitions.items()}
 
     @cached_property
@@ -59,7 +60,7 @@ class Uses:
 
     @cached_property
     def gpu(self) -> Mapping[Target, Gpu]:
-        """Whether each definition needs a GPU by its own code, or may need one because of what it uses."""
+        """The need of each definition for a GPU, judged from its own code and from the definitions that it uses."""
         own = {place: self._own_gpu(place, item) for place, item in self.package.definitions.items()}
         needing = [place for place, found in own.items() if found == "needs"]
         reached = set(needing)
@@ -112,7 +113,7 @@ class Uses:
                 yield found
 
     def _resolved(self, file: str, name: str, seen: frozenset[str]) -> Target | None:
-        """Return the definition that a name at the top level of a file refers to."""
+        """Return the definition that a top-level name of a file refers to, or None if it is not in the package."""
         if file in seen or file not in self.package.modules:
             return None
         place = Target.model_construct(file=file, qualname=name)
@@ -128,7 +129,11 @@ class Uses:
         return None
 
     def _read_imports(self, file: str) -> dict[str, tuple[str, str | None]]:
-        """Return the file, or the library of another package, and the name in it, of each imported name."""
+        """Return the origin of each imported name.
+
+        An origin is a file of the package or the name of another library, together with the name that is defined there,
+        or None if the import binds the module itself.
+        """
         found: dict[str, tuple[str, str | None]] = {}
         for node in ast.walk(self.package.modules[file].tree):
             if isinstance(node, ast.Import):
@@ -145,7 +150,7 @@ class Uses:
         return found
 
     def _file(self, module: str) -> str:
-        """Return the file of a module, or the top-level name of one of another package."""
+        """Return the file of a module of this package, or the top-level name of any other module."""
         path = module.replace(".", "/")
         for file in (f"{path}.py", f"{path}/__init__.py"):
             if file in self.package.modules:
@@ -154,12 +159,12 @@ class Uses:
 
 
 def _package_of(file: str, level: int) -> str:
-    """Return the package that a relative import of a level starts from; empty for an absolute one."""
+    """Return the package that a relative import with `level` dots starts from; empty for an absolute import."""
     return ".".join(PurePosixPath(file).parts[:-level]) if level else ""
 
 
 def _own_nodes(item: Definition) -> Iterator[ast.AST]:
-    """Yield the nodes of a definition; of a class, without its methods and inner classes."""
+    """Yield the syntax nodes of a definition; for a class, without those of its methods and inner classes."""
     if not isinstance(item.node, ast.ClassDef):
         yield from ast.walk(item.node)
         return

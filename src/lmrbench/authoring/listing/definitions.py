@@ -1,7 +1,8 @@
-"""The functions, classes and methods of a package, and which of them another version has already.
+"""Collect the functions, classes and methods of a package, and find those that another version of it lacks.
 
-Another version has a definition if it has one of that name in the same file, or one that was moved or renamed since.
-Bodies are compared line by line as Python writes them, without comments, docstrings and annotations of arguments.
+Another version has a definition if it has one of the same name in the same file, or one that seems to be the same code
+under another name or in another file. Bodies are compared line by line as `ast.unparse` formats them, so comments,
+docstrings and signatures do not count.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from lmrbench.source.syntax import DefinitionNode, FunctionNode, decode, syntax_
 from lmrbench.tasks.model import Target
 
 Kind = Literal["function", "class", "method"]
-# A shorter body says little about where it comes from.
+# Shorter bodies are so common that equal ones need not have the same origin.
 FEWEST_LINES = 3
-# The share of common lines from which a body that left one place and one that appeared elsewhere are the same.
+# The smallest share of common lines at which a removed and a new definition count as the same: with the same name, and
+# with different names.
 SAME_NAME, OTHER_NAME = 0.6, 0.8
 
 
@@ -31,9 +33,9 @@ class Definition:
 
     Attributes:
         qualname: Its qualified name.
-        kind: What it is.
+        kind: Whether it is a function, a class or a method.
         node: The definition in the syntax tree.
-        text: Its source, with decorators and comments.
+        text: Its source code, with decorators and comments.
     """
 
     qualname: str
@@ -43,7 +45,7 @@ class Definition:
 
     @cached_property
     def body(self) -> Counter[str]:
-        """How often each line of its body occurs."""
+        """The lines of its body, with the number of times each occurs."""
         return Counter(_lines(self.node))
 
     @property
@@ -53,12 +55,12 @@ class Definition:
 
     @property
     def lines(self) -> int:
-        """The number of lines of its source."""
+        """The number of lines of its source code."""
         return len(self.text.splitlines())
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """The names of its parameters, of those of `__init__` for a class, without `self` and `cls`."""
+        """The names of its parameters (for a class, those of `__init__`), without `self` and `cls`."""
         node: DefinitionNode | None = self.node
         if isinstance(node, ast.ClassDef):
             node = next(
@@ -78,8 +80,8 @@ class Module:
 
     Attributes:
         tree: Its syntax tree.
-        text: Its text.
-        definitions: Its functions, classes and methods, also those in branches of its top level.
+        text: Its source code.
+        definitions: Its functions, classes and methods, including those inside of top-level `if` and `try` statements.
     """
 
     tree: ast.Module
@@ -88,13 +90,13 @@ class Module:
 
 
 class Package:
-    """The modules of a version, and its definitions by place and by content.
+    """The modules and definitions of one version of a package.
 
-    Files that cannot be parsed, and those of tests, are left out.
+    Files that can't be parsed, and tests, are left out.
 
     Attributes:
         modules: The modules, by path.
-        definitions: The definitions, by place.
+        definitions: The definitions, by place, that is, by file and qualified name.
     """
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
@@ -110,7 +112,7 @@ class Package:
 
     @cached_property
     def by_body(self) -> Mapping[frozenset[tuple[str, int]], list[Definition]]:
-        """The definitions that have a body in common."""
+        """The definitions, grouped by the lines of their bodies."""
         found = defaultdict(list)
         for item in self.definitions.values():
             found[frozenset(item.body.items())].append(item)
@@ -118,7 +120,7 @@ class Package:
 
     @cached_property
     def by_qualname(self) -> Mapping[str, list[Target]]:
-        """The places of each qualified name."""
+        """The places of the definitions with each qualified name."""
         found = defaultdict(list)
         for place in self.definitions:
             found[place.qualname].append(place)
@@ -126,17 +128,20 @@ class Package:
 
 
 def copied(package: Package, other: Package, place: Target) -> bool:
-    """Return whether a definition is a copy of any definition of another version, whatever that is called."""
+    """Return whether another version has a definition with the same body.
+
+    The name may differ, except for bodies of fewer than `FEWEST_LINES` lines.
+    """
     item = package.definitions[place]
     equal = other.by_body.get(frozenset(item.body.items()), ())
     return any(item.body.total() >= FEWEST_LINES or found.name == item.name for found in equal)
 
 
 def absent(package: Package, other: Package, places: Iterable[Target]) -> list[Target]:
-    """Return the definitions of a package that another version of it has neither at their place nor elsewhere.
+    """Return the definitions that another version of the package lacks, even under another name or in another file.
 
     Args:
-        package: The version that has them.
+        package: The version that has the definitions.
         other: The other version.
         places: The places of the definitions to look for.
     """
@@ -147,7 +152,7 @@ def absent(package: Package, other: Package, places: Iterable[Target]) -> list[T
     classes: dict[Target, Target | None] = {}
 
     def origin(place: Target) -> Target | None:
-        """Return where the other version has a definition."""
+        """Return the place of a definition in the other version, or None if it is not there."""
         item = package.definitions[place]
         if place in other.definitions:
             return place
@@ -176,7 +181,7 @@ def absent(package: Package, other: Package, places: Iterable[Target]) -> list[T
 
 def _likeness(left: Counter[str], right: Counter[str]) -> float:
     total = left.total() + right.total()
-    # The smaller one bounds what both have in common, and counting that takes long.
+    # Counting the common lines takes long. The shorter body limits their number, so this bound is checked first.
     if not total or 2 * min(left.total(), right.total()) < SAME_NAME * total:
         return 0.0
     return 2 * (left & right).total() / total
@@ -187,7 +192,7 @@ def _is_test(path: str) -> bool:
     return parts[-1].startswith("test_") or any(part in ("test", "tests") for part in parts[:-1])
 
 
-# Most files are the same in the next version.
+# Cached because most files are the same in the next version.
 @lru_cache(maxsize=16384)
 def _module(data: bytes) -> Module | None:
     try:
@@ -217,7 +222,10 @@ def _definitions(body: Iterable[ast.stmt], prefix: str, lines: list[str]) -> Ite
 
 
 def _lines(node: DefinitionNode) -> Iterator[str]:
-    """Yield the lines of a body as Python writes them. A class has those of its methods, with their headers."""
+    """Yield the lines of a body as `ast.unparse` formats them, without docstrings.
+
+    A definition inside the body yields a line with its name, followed by its own lines.
+    """
     for statement in node.body:
         if isinstance(statement, DefinitionNode):
             yield f"def {statement.name}"

@@ -1,4 +1,4 @@
-"""Compare two versions of a package of an index. Wheels are fetched to the cache, and nothing of them is run."""
+"""Compare two versions of a package from a package index. They are downloaded to the cache; their code never runs."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _PACKAGE = re.compile(r"(?P<name>[\w.-]+)(==(?P<version>[\w.+!-]+))?")
 
 
 class Additions(Record):
-    """What is new in a version of a package.
+    """The definitions that are new in a version of a package.
 
     Attributes:
         package: The version, as NAME==VERSION.
-        date: Its date, as YYYY-MM-DD; empty if the index does not state it.
-        since: The earlier version.
-        new: What is new.
+        date: Its release date, as YYYY-MM-DD; empty if the index does not state it.
+        since: The number of the earlier version.
+        new: The new definitions.
     """
 
     package: str
@@ -53,7 +53,7 @@ class NewDefinition:
 
 
 def new_since(source: str, since: str, advance: Advance) -> Additions:
-    """List what a version of a package has and an earlier one has not.
+    """List the definitions that are new in a version of a package, compared with an earlier version.
 
     Args:
         source: The package, as NAME for its newest final version or NAME==VERSION.
@@ -61,8 +61,8 @@ def new_since(source: str, since: str, advance: Advance) -> Additions:
         advance: Called with a stage's name, the amount done, and the total if it is known.
 
     Raises:
-        UsageError: The package or a version is malformed, or `since` is not the earlier version.
-        SourceError: A version does not exist or cannot be fetched.
+        UsageError: The package or a version is malformed, or `since` is not an earlier version.
+        SourceError: A version does not exist or can't be downloaded.
     """
     name, before, between = _compared(source, since)
     current = between[-1]
@@ -92,10 +92,10 @@ def find_new(source: str, since: str, target: Target, advance: Advance) -> NewDe
     wanted = f"{name}=={between[-1].version}"
     package, earlier = (Package(_files(name, item, advance)) for item in (between[-1], before))
     if target not in package.definitions:
-        raise TaskError(f"{target}: {wanted} has no such definition; leave out TARGET to list what is new")
+        raise TaskError(f"{target}: {wanted} has no such definition; leave out TARGET to list the new definitions")
     if not absent(package, earlier, [target]):
         raise TaskError(
-            f"{target}: is not new, {name}=={before.version} has it too; leave out TARGET to list what is new"
+            f"{target}: is not new, {name}=={before.version} has it too; leave out TARGET to list the new definitions"
         )
     versions = _opened(name, between, package, advance)
     first = next(item for item, content in versions if not absent(package, content, [target]))
@@ -104,7 +104,7 @@ def find_new(source: str, since: str, target: Target, advance: Advance) -> NewDe
 
 
 def _compared(source: str, since: str) -> tuple[str, IndexedVersion, list[IndexedVersion]]:
-    """Return the name, the earlier version, and the final versions after it up to the wanted one."""
+    """Return the package's name, the earlier release, and the final releases after it, ending with the wanted one."""
     match = _PACKAGE.fullmatch(source)
     if match is None:
         raise UsageError(f"--source {source}: --since compares versions of a package; expected NAME or NAME==VERSION")
@@ -116,7 +116,7 @@ def _compared(source: str, since: str) -> tuple[str, IndexedVersion, list[Indexe
     current = release_of(known, name, wanted) if wanted else newest[-1]
     before = release_of(known, name, earlier)
     if before.version >= current.version:
-        raise UsageError(f"--since {since}: is not before {name}=={current.version}; name an earlier version")
+        raise UsageError(f"--since {since}: is not earlier than {name}=={current.version}; choose an earlier version")
     between = [item for item in newest if before.version < item.version < current.version]
     return name, before, [*between, current]
 

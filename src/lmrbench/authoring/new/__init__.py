@@ -1,1 +1,1 @@
-"""Drafts of new tasks: record calls in a repository, choose its files, and propose a check that runs."""
+"""Draft new tasks: choose files of a repository, record calls of the target, and propose a check that runs."""

@@ -1,7 +1,7 @@
-"""Helpers that only the targets use. Masking them with the targets makes the task harder.
+"""Find the helpers that only the targets use. Masking them, too, makes a task harder.
 
-Uses are found by name: a helper stays in place if anything else mentions its name, in code or as a string. So does a
-helper whose name is defined twice, and a special method, which Python calls by itself.
+Uses are found by name: a helper is not masked if any other code mentions its name, even as a string. Functions whose
+name is defined more than once are not masked either, nor are special methods, which Python calls implicitly.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from lmrbench.tasks.model import Target
 
 
 def closure(files: Mapping[str, bytes], targets: Iterable[Target]) -> tuple[Target, ...]:
-    """Extend targets by every function that only they, and other such functions, use.
+    """Return the targets and the helpers, that is, the functions used only by the targets or by other helpers.
 
     Args:
         files: The repository, by path. Files that are not valid Python are ignored.
@@ -72,7 +72,7 @@ def _functions(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, Functio
 
 
 def _mentions(tree: ast.AST) -> Iterator[str]:
-    """Yield each use of a name. An import is not a use; a string that is an identifier may be one."""
+    """Yield a name for each of its uses. Imports do not count; strings that `getattr` could take do."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             yield node.id

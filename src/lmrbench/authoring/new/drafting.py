@@ -1,4 +1,4 @@
-"""The first draft of a task folder: the files that are copied, and the texts that an author completes."""
+"""Draft a task folder: choose the files to copy, and write first versions of the texts that the author completes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def choose_files(files: Mapping[str, bytes]) -> tuple[dict[str, bytes], dict[str
         files: The repository, by path.
 
     Returns:
-        The chosen files, and for every other file the reason why it is left out.
+        The chosen files, and for every other file the reason for leaving it out.
     """
     kept: dict[str, bytes] = {}
     left_out: dict[str, str] = {}
@@ -49,7 +49,7 @@ def choose_files(files: Mapping[str, bytes]) -> tuple[dict[str, bytes], dict[str
 
 
 def why_left_out(name: str) -> str:
-    """Return why a file of this name is left out; empty if it is not."""
+    """Return the reason for leaving out a file of this name, or "" if it is not left out."""
     return _LEFT_OUT.get(Path(name).suffix, "")
 
 
@@ -68,7 +68,7 @@ def read_paper(file: Path) -> str:
 def outline(text: str) -> list[str]:
     """Return the numbered headings of a paper's text, up to its references.
 
-    A line counts as a heading only if its number continues those before it.
+    A line counts as a heading only if its number can follow that of the previous heading.
     """
     lines = [line.strip() for line in text.splitlines()]
     found: list[str] = []
@@ -76,7 +76,7 @@ def outline(text: str) -> list[str]:
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
         if line.casefold() == "references":
             break
-        # The title may be on the line after its number.
+        # The number and the title may be on two lines.
         match = _HEADING.match(line) or _HEADING.match(f"{line} {following}")
         if match is None:
             continue
@@ -92,17 +92,17 @@ def _next_sibling(number: tuple[int, ...], depth: int) -> tuple[int, ...]:
 
 
 def files_beside(places: Sequence[Path], repository: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Read files that a command needs but the task does not.
+    """Read the files that the recorded command needs but the task does not.
 
     Args:
         places: Files and folders.
         repository: The repository, by path.
 
     Returns:
-        The files by path; the paths of a folder's files begin with its name.
+        The files, by path. The paths of files from a folder begin with the name of that folder.
 
     Raises:
-        UsageError: A file does not exist, or the repository has one of the same name.
+        UsageError: A file or folder does not exist, or the repository has a file of the same path.
     """
     found: dict[str, bytes] = {}
     for place in places:
@@ -118,7 +118,7 @@ def files_beside(places: Sequence[Path], repository: Mapping[str, bytes]) -> dic
 
 
 def described(tree: Tree, calls: Sequence[Call]) -> Source:
-    """Complete a source with its licence and its imports.
+    """Return the source of a repository, completed with its licence and imports.
 
     Args:
         tree: The fetched repository.
@@ -132,7 +132,7 @@ def described(tree: Tree, calls: Sequence[Call]) -> Source:
 def draft_table(
     slug: str, name: str, category: str, target: Target, source: Source | None, released: Release | None
 ) -> str:
-    """Return the text of task.toml, with TODO where a person has to fill something in.
+    """Return the text of task.toml, with TODO in each place that the author has to fill in.
 
     Args:
         slug: The name of the paper's folder.
@@ -172,7 +172,7 @@ def _entries(released: Release) -> list[str]:
 
 
 def draft_summary(text: str) -> str:
-    """Return the text of paper.md, with a heading for each one found in the paper's text."""
+    """Return a draft of paper.md, with a section for each heading that is found in the paper's text."""
     headings = outline(text) if text else []
     sections = [f"## {heading}\n\nTODO" for heading in headings or ["Motivation", "Method", "Experiments"]]
     opening = (
@@ -182,7 +182,7 @@ def draft_summary(text: str) -> str:
 
 
 def left_to_do(task: Task) -> list[str]:
-    """Describe the first TODO in task.toml and in paper.md."""
+    """Return a message about the first TODO in task.toml, and one about the first TODO in paper.md."""
     found = []
     for name in ("task.toml", "paper.md"):
         lines = (task.folder / name).read_text("utf-8").splitlines()

@@ -34,10 +34,10 @@ class NewTask:
         category: The task's category.
         target: The function to mask.
         repository: The folder to copy the code from; None with `source`.
-        source: Published code to pin, as `lmrbench.tasks.sources.pin` reads it.
-        command: The command that is run in the repository to record calls of the target.
-        beside: Files that are put into the repository while the command runs.
-        paper: The paper, as PDF or text.
+        source: Published code to pin, in a format that `lmrbench.tasks.sources.pin` accepts; None with `repository`.
+        command: The command to run in the repository while calls of the target are recorded.
+        beside: Files and folders that are added to the repository only while the command runs.
+        paper: The paper, as a PDF or text file, if there is one.
         released: The first release of a package with the target, if known.
     """
 
@@ -67,7 +67,7 @@ def parsed(places: Sequence[str], source: str | None) -> tuple[Path | None, Targ
     """Parse the positional arguments of `lmrbench task new`.
 
     Args:
-        places: A repository and a target; with `source`, only a target.
+        places: A repository and a target; with `source`, only the target.
         source: Published code to use instead of a repository.
 
     Returns:
@@ -78,7 +78,7 @@ def parsed(places: Sequence[str], source: str | None) -> tuple[Path | None, Targ
         TaskError: The target is malformed.
     """
     if len(places) != (1 if source else 2):
-        expected = "TARGET alone with --source" if source else "REPOSITORY and TARGET, or --source and TARGET"
+        expected = "only TARGET with --source" if source else "REPOSITORY and TARGET, or --source and TARGET"
         raise UsageError(f"expected {expected}; got {' '.join(places)}")
     return None if source else Path(places[0]), parsed_target(places[-1])
 
@@ -94,16 +94,17 @@ def parsed_target(text: str) -> Target:
 def make(wanted: NewTask, say: Say, advance: Advance) -> tuple[Task, list[str]]:
     """Write the task's folder, and return the task and the decisions that are left to the author.
 
-    Files that exist are kept, so that the same call continues after an interruption or a change.
+    Existing files are kept, so the call can be repeated after an interruption or after the author has edited files.
 
     Args:
-        wanted: What to make.
+        wanted: The ingredients of the task.
         say: Called with each line for the user.
         advance: Called with a stage's name, the amount done, and the total if it is known.
 
     Raises:
         UsageError: The slug or the category is not a valid name.
-        TaskError: The target does not exist, no check can be proposed for it, or the folder has other tasks.
+        TaskError: The target does not exist, no check can be proposed for it, or the folder has a task.toml that does
+            not define this task.
     """
     for option, given in (("slug", wanted.slug), ("category", wanted.category)):
         if not re.fullmatch(r"[a-z0-9][a-z0-9_]*", given):
@@ -132,10 +133,10 @@ def make(wanted: NewTask, say: Say, advance: Advance) -> tuple[Task, list[str]]:
     of_paper = load_paper(wanted.folder, load_facts(wanted.suite))
     task = next((item for item in of_paper if item.name == wanted.name), None)
     if task is None:
-        raise TaskError(f"{table}: has no task named {wanted.name!r}; add one, or name another target")
+        raise TaskError(f"{table}: has no task named {wanted.name!r}; add one, or choose another target")
     for file in (table, wanted.folder / "paper.md", check):
         if "TODO" in file.read_text("utf-8"):
-            decisions.append(f"{file}: fill in what is marked TODO")
+            decisions.append(f"{file}: replace each TODO")
     return task, decisions
 
 
@@ -148,7 +149,10 @@ def _recorded(wanted: NewTask, files: Mapping[str, bytes], say: Say, advance: Ad
 
 
 def _copied(wanted: NewTask, repository: Path, say: Say) -> Mapping[str, bytes]:
-    """Copy the files that a task needs to `repo/`; nothing is written if they do not hold the target."""
+    """Copy to `repo/` the files that a task needs, and return them. An existing `repo/` is kept and returned.
+
+    If the target is not among the files, raise TaskError before writing any.
+    """
     files, left_out = drafting.choose_files(folder_files(repository))
     _require(files, wanted.target)
     folder = wanted.folder / "repo"
@@ -164,7 +168,11 @@ def _copied(wanted: NewTask, repository: Path, say: Say) -> Mapping[str, bytes]:
 
 
 def _fetched(wanted: NewTask, say: Say, advance: Advance) -> Tree:
-    """Fetch the source that task.toml pins, or pin the given one, and return its files with the overlay's."""
+    """Fetch the source that task.toml pins; without a task.toml, pin and fetch `wanted.source`.
+
+    Returns:
+        The files of the source, combined with those of the overlay.
+    """
     table, overlay = wanted.folder / "task.toml", wanted.folder / "overlay"
     if table.exists():
         known = load_repository(wanted.folder)

@@ -1,4 +1,4 @@
-"""Mask functions of any repository, and show what masking changes."""
+"""Mask functions of any repository, and show the changes as a diff."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lmrbench.tasks.workspace import folder_files
 
 
 def with_helpers(files: Mapping[str, bytes], targets: Sequence[Target], repository: Path) -> tuple[Target, ...]:
-    """Add the helpers that only the targets use. Raises TaskError for a target in a file that does not exist."""
+    """Return the targets and the helpers that only they use. Raises TaskError if the file of a target is missing."""
     require_files(files, targets, repository)
     return helpers.closure(files, targets)
 
@@ -27,13 +27,13 @@ def mask_targets(
     Args:
         repository: The folder of the repository.
         targets: The functions to mask.
-        closure: Whether to mask the helpers that only the targets use, too.
+        closure: Whether to also mask the helpers that only the targets use.
 
     Returns:
-        The files of the repository, these files masked, and the functions that were masked.
+        The files of the repository, the same files after masking, and the functions that were masked.
 
     Raises:
-        TaskError: A target is in a file that does not exist, or can't be masked.
+        TaskError: The file of a target does not exist, or a target can't be masked.
     """
     files = folder_files(repository)
     chosen = with_helpers(files, targets, repository) if closure else tuple(targets)
@@ -42,14 +42,14 @@ def mask_targets(
 
 
 def require_files(files: Mapping[str, bytes], targets: Sequence[Target], repository: Path) -> None:
-    """Raise TaskError for a target in a file that a repository does not have."""
+    """Raise TaskError if the repository lacks the file of a target."""
     for target in targets:
         if target.file not in files:
             raise TaskError(f"{target}: there is no file {repository / target.file}")
 
 
 def masked(files: Mapping[str, bytes], targets: Sequence[Target]) -> dict[str, bytes]:
-    """Return a repository's files with the targets masked. Raises TaskError if one cannot be masked."""
+    """Return the files of a repository with the targets masked. Raises TaskError if a target can't be masked."""
     found = dict(files)
     for name in dict.fromkeys(target.file for target in targets):
         try:
@@ -60,7 +60,7 @@ def masked(files: Mapping[str, bytes], targets: Sequence[Target]) -> dict[str, b
 
 
 def difference(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> str:
-    """Return what masking changes, as a unified diff."""
+    """Return the changes between two versions of a repository as a unified diff."""
     parts = []
     for name in (name for name in after if after[name] != before[name]):
         old, new = (text.decode("utf-8", "replace").splitlines() for text in (before[name], after[name]))
@@ -69,7 +69,7 @@ def difference(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> str:
 
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files to a new folder. Raises TaskError if it exists."""
+    """Write files to a new folder. Raises TaskError if the folder exists."""
     if folder.exists():
         raise TaskError(f"{folder}: exists already; name a new folder")
     for name, data in files.items():

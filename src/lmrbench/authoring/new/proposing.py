@@ -1,6 +1,7 @@
-"""Propose a check from recorded calls. It draws inputs of the same shapes and ranges from a seed.
+"""Propose a check from recorded calls. The check draws inputs of the same shapes and ranges from a seed.
 
-If arguments are not plain data, the check only runs the repository's command. Decisions are left to the author.
+If arguments or results are not plain data (numbers, strings, arrays, and lists and dicts of these), the check only runs
+the script that the recorded command ran. The proposal lists the decisions that are left to the author.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from lmrbench.tasks.model import Target
 
 MOST_CASES = 8
 MOST_CHOICES = 16
-# A shorter list of strings may be a set of options, for which no other values can be drawn.
+# Lists of at least this many strings are drawn from the recorded strings. Shorter lists may be options and are kept.
 FEWEST_WORDS = 4
 
 _DRAW = '''
@@ -71,7 +72,7 @@ def observe(case):
 """
 
 _INSTANCE = """\
-    # With its recorded attributes; the constructor might set others.
+    # The constructor might set other attributes than the recorded ones, so it is not called.
     instance = {name}.__new__({name})
     vars(instance).update(arguments.pop("self"))
 """
@@ -110,11 +111,11 @@ def observe(case):
 
 @dataclass(frozen=True)
 class ProposedCheck:
-    """A check for a target.
+    """A proposed check for a target.
 
     Attributes:
-        check: The source of the check.
-        decisions: What the author has to decide.
+        check: The source code of the check.
+        decisions: The decisions that are left to the author.
     """
 
     check: str
@@ -122,13 +123,13 @@ class ProposedCheck:
 
 
 def propose(target: Target, files: Mapping[str, bytes], calls: Sequence[Call], command: str) -> ProposedCheck:
-    """Propose a check.
+    """Propose a check for a target.
 
     Args:
         target: The function to check.
         files: The repository, by path.
         calls: Recorded calls of the target.
-        command: The command that was running when they were recorded.
+        command: The command during which the calls were recorded.
 
     Returns:
         The check. If the calls cannot be repeated, it runs the script that was recorded; if the repository does not
@@ -145,15 +146,21 @@ def propose(target: Target, files: Mapping[str, bytes], calls: Sequence[Call], c
     else:
         specs = _distinct(calls, decisions)
     if any(call.drawn for call in calls):
-        decisions.append("the target draws random numbers: say in the instruction which draws, in which order")
+        decisions.append(
+            "the target draws random numbers: state in the instruction which random draws it makes, and in which order"
+        )
     if names := sorted({name for call in calls for name in call.globals}):
-        decisions.append(f"the target reads {', '.join(names)} of its module: vary them if they are parameters")
-    decisions.append("cover what the recorded calls do not: other branches, empty inputs, dtypes, ties, exceptions")
+        decisions.append(
+            f"the target reads the module's globals {', '.join(names)}: vary them if they act as parameters"
+        )
+    decisions.append(
+        "add cases that the recorded calls do not cover: other branches, empty inputs, dtypes, ties, exceptions"
+    )
     return ProposedCheck(_text(target, specs, experiment, calls), tuple(decisions))
 
 
 def _experiment(files: Mapping[str, bytes], command: str) -> str:
-    """Return an expression that runs what the command ran; empty if the command runs no script of the repository."""
+    """Return an expression that runs the same script as the command; empty if that is no script of the repository."""
     words = shlex.split(command)
     script = words[1] if len(words) > 1 and words[0].startswith("python") else ""
     if script not in files:
@@ -166,11 +173,11 @@ def _experiment(files: Mapping[str, bytes], command: str) -> str:
 
 
 def _obstacle(target: Target, files: Mapping[str, bytes], calls: Sequence[Call]) -> str:
-    """Return why the target cannot be called with the recorded arguments; empty if it can."""
+    """Return the reason why the target can't be called with the recorded arguments, or "" if it can."""
     function = find(files[target.file], target.qualname)
     arguments = function.node.args
     if arguments.vararg or arguments.kwarg or arguments.posonlyargs:
-        return "its arguments can't all be named"
+        return "some of its arguments can't be passed by name"
     if any(not hasattr(parent, "bases") for parent in function.parents):
         return "it is defined inside another function"
     for call in calls:
@@ -185,7 +192,10 @@ def _obstacle(target: Target, files: Mapping[str, bytes], calls: Sequence[Call])
 
 
 def _distinct(calls: Sequence[Call], decisions: list[str]) -> list[dict[str, Any]]:
-    """Return specifications of the recorded arguments, one for each combination of shapes and choices."""
+    """Return the specifications of the arguments for each recorded combination of shapes, and add to `decisions`.
+
+    A specification tells the check's function `draw` the kind, shape and range of a value.
+    """
     numbers: dict[str, list[float]] = {}
     for call in calls:
         for name, value in call.arguments.items():
@@ -193,13 +203,15 @@ def _distinct(calls: Sequence[Call], decisions: list[str]) -> list[dict[str, Any
                 numbers.setdefault(name, []).append(value.decoded())
     for name, values in numbers.items():
         if min(values) == max(values):
-            decisions.append(f"{name} was always {values[0]:g}: give it other values too")
+            decisions.append(f"{name} was always {values[0]:g}: add other values")
     found: dict[str, dict[str, Any]] = {}
     for call in calls:
         specs = {name: _spec(name, value, numbers) for name, value in call.arguments.items()}
         found.setdefault(json.dumps({name: _shape(spec) for name, spec in specs.items()}), specs)
     if len(found) > MOST_CASES:
-        decisions.append(f"{len(found)} combinations of shapes were recorded; the check holds the first {MOST_CASES}")
+        decisions.append(
+            f"{len(found)} combinations of shapes were recorded; the check has only the first {MOST_CASES}"
+        )
     return list(found.values())[:MOST_CASES]
 
 
@@ -227,7 +239,7 @@ def _like(value: Any) -> list[Any]:
     if values.dtype.kind != "f":
         seen = np.unique(finite).tolist() or [0]
         if len(seen) <= MOST_CHOICES:
-            # Labels, masks and marks: a value between two of them need not be valid.
+            # Such arrays may be labels or masks, for which other values in the same range need not be valid.
             return ["choice", *head, seen, None]
         return ["integers", *head, int(finite.min()), int(finite.max())]
     least, most = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
@@ -241,7 +253,7 @@ def _rounded(value: float) -> float:
 
 
 def _shape(spec: list[Any]) -> Any:
-    """Return a specification without its ranges."""
+    """Return the part of a specification that does not depend on the values of numbers and arrays."""
     kind, *rest = spec
     if kind == "list":
         return [_shape(item) for item in rest[0]]
@@ -269,13 +281,13 @@ def _text(target: Target, specs: Sequence[dict[str, Any]], experiment: str, call
     imports += ["importlib"] if "importlib" in experiment else []
     imports += ["contextlib", "io", "runpy", "sys"] if "run_script" in experiment else []
     literals = [f"    {spec!r}," for spec in specs]
-    lines = [f'"""Results of {target.qualname} for inputs like those of recorded calls."""', ""]
+    lines = [f'"""Call {target.qualname} with inputs like those of recorded calls."""', ""]
     lines += [f"import {name}" for name in sorted(imports)]
     lines += ["from math import inf, nan"] if re.search(r"\b(inf|nan)\b", "".join(literals)) else []
     if specs:
         tensors = any(map(_holds_tensors, specs))
         lines += ["", "import numpy as np", *(["import torch"] if tensors else []), ""]
-        lines += ["# The arguments of each recorded combination of shapes."]
+        lines += ["# The specifications of the arguments, one for each recorded combination of shapes."]
         lines += ["CALLS = [", *literals, "]", "", _DRAW + (_DRAWN_TENSOR if tensors else "") + _DRAWN_ARRAY]
     lines += ["", "def cases(seed):"]
     if specs:
@@ -285,7 +297,7 @@ def _text(target: Target, specs: Sequence[dict[str, Any]], experiment: str, call
     if experiment:
         lines += ['    yield {"name": "experiment", "seed": seed % 1000}']
     if "run_script" in experiment:
-        lines += ["", "", "def run_script(path, arguments):", '    """Return what the script prints."""']
+        lines += ["", "", "def run_script(path, arguments):", '    """Return the text that the script prints."""']
         lines += ["    sys.argv = [path, *arguments]", "    with contextlib.redirect_stdout(io.StringIO()) as printed:"]
         lines += ['        runpy.run_path(path, run_name="__main__")', '    return {"printed": printed.getvalue()}']
     lines += ["", _observe(target, experiment, calls) if specs else f"\ndef observe(case):\n    return {experiment}\n"]

@@ -1,7 +1,7 @@
-"""A decorator that records the calls of one function, applied to it in a copy of its repository.
+"""A decorator that records the calls of a function. `recording` adds it to the function in a copy of its repository.
 
-Each call becomes a JSON line with the arguments before the call, the result, the names of the arguments that the call
-changed, and the libraries whose random numbers it drew. For a value that is not plain data, only its type is recorded.
+Each call is stored as a JSON line, which `recording.Call` describes. Arguments are stored as they were before the call.
+For a value that is not plain data, only the type is stored.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FILE = "LMRBENCH_RECORDINGS"
 
 
 def record(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Append the first calls of a function to the file that the environment variable LMRBENCH_RECORDINGS names."""
+    """Decorate a function so that its first calls are appended to the file named by `$LMRBENCH_RECORDINGS`."""
     signature = inspect.signature(function)
     calls = 0
 

@@ -1,4 +1,4 @@
-"""Record the calls of one function while a command of its repository runs, and read the records."""
+"""Record the calls of one function while a command runs in its repository, and read the recorded calls."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Value(Record):
 
     Attributes:
         type: The name of its type.
-        data: The encoded value, or None if it is not plain data.
+        data: The encoded value; None if it is not plain data.
         gradient: Whether it is a tensor that requires gradients.
-        left_out: The attributes of an object that are not plain data.
+        left_out: For `self`, the names of the attributes that are left out because they are not plain data.
     """
 
     type: str
@@ -41,7 +41,7 @@ class Value(Record):
     left_out: tuple[str, ...] = ()
 
     def decoded(self) -> Any:
-        """Return the value. It must be plain data."""
+        """Return the decoded value, which must be plain data."""
         assert self.data is not None
         return decode(base64.b64decode(self.data))
 
@@ -54,8 +54,8 @@ class Call(Record):
         result: The value that it returned.
         changed: The names of the arguments that it changed.
         drawn: The libraries whose random numbers it drew.
-        globals: The names of data in its module that it reads.
-        loaded: The top-level modules that were imported at that time.
+        globals: The names of the global variables that it reads, without functions, classes and modules.
+        loaded: The names of the top-level modules that had been imported by the end of the call.
         seconds: The wall-clock seconds that it took.
     """
 
@@ -75,7 +75,7 @@ def record(files: Mapping[str, bytes], target: Target, command: str, seconds: fl
         files: The repository, by path.
         target: The function to record.
         command: The command to run.
-        seconds: The wall-clock limit of the command.
+        seconds: The time limit of the command, in wall-clock seconds.
 
     Raises:
         TaskError: The command fails, takes too long, or never calls the target.

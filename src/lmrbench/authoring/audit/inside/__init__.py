@@ -1,1 +1,1 @@
-"""Modules that an audit adds to a repository in the sandbox, as files; they import nothing of lmrbench."""
+"""Modules that an audit copies into a repository in the sandbox, so they must not import lmrbench."""

@@ -1,8 +1,8 @@
-"""Detection of oracles: what a check knows about the target's results before the target returns them.
+"""Detect oracles: values in a check that equal the target's result and do not come from the target.
 
-`watched` observes a case and profiles the functions of the check and the target. It reports what the target returned,
-what functions of the check returned without calling the target, and what their frames held when the target was called.
-A candidate in place of the target could get all of that by calling or reading the check.
+`watched` runs `observe` on a case with a profiler. It reports the results of the target, the results of the check's
+functions that did not call the target, and the local variables that the check's functions had when they called it.
+A candidate in place of the target could get all these values by calling the check's functions or reading their frames.
 """
 
 from __future__ import annotations
@@ -13,18 +13,19 @@ from types import FrameType
 from typing import Any
 
 MOST_VALUES, MOST_BYTES = 200, 1 << 14
-# The encoder of the program that runs the check, found by name: an import would count as one of the task.
+# The module with the encoder of the worker that runs the check. It is looked up in `sys.modules`, because an import
+# would count as an import of the task.
 _ENCODING = "inside.encoding"
 
 
 class _Watch:
     def __init__(self, case: Any, targets: Collection[tuple[str, str]]) -> None:
         self.targets = targets
-        # A candidate gets the values of a case anyway.
+        # Values in the case do not count as known to the check, because a candidate gets them anyway.
         self.inputs = {_small_data(part) for part in _parts(case)}
         self.results: list[bytes] = []
         self.known: list[list[Any]] = []
-        # The running functions of the check, each with whether it has called the target.
+        # The frames of the check's running functions, each with a flag that is set when it calls the target.
         self.running: list[list[Any]] = []
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
@@ -61,16 +62,16 @@ class _Watch:
 
 
 def watched(observe: Callable[[Any], Any], case: Any, targets: Collection[tuple[str, str]]) -> dict[str, Any]:
-    """Observe a case, and watch the check.
+    """Observe a case, and return the target's results and the values that the check has without the target.
 
     Args:
-        observe: The check's `observe`.
+        observe: The function `observe` of the check.
         case: The case.
         targets: The file and the qualified name of each target.
 
     Returns:
-        Under `results` the results of the targets, and under `known` pairs of a name and a value that was known before.
-        Values are encoded at once, so that later changes have no effect on them.
+        A dict. `results` lists the results of the targets, `known` lists pairs of a name in the check and its value.
+        All values are encoded immediately, so that later changes do not affect them.
     """
     watch = _Watch(case, targets)
     sys.setprofile(watch)
@@ -85,14 +86,14 @@ def watched(observe: Callable[[Any], Any], case: Any, targets: Collection[tuple[
 
 
 def _parts(value: Any) -> Iterator[Any]:
-    """Yield a value of a case, and all values in it."""
+    """Yield a value and, recursively, all values in it."""
     yield value
     for part in value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ():
         yield from _parts(part)
 
 
 def _small_data(value: Any) -> bytes | None:
-    """Return a value in its present state, encoded; None if it is large or not plain data."""
+    """Return the encoding of a value as it is now, or None if the value is large or not plain data."""
     try:
         data: bytes = sys.modules[_ENCODING].encode(value)
     except Exception:

@@ -1,7 +1,7 @@
-"""A decorator that records the values of a function's slots while a check runs.
+"""A decorator that records the values of a function's slots (parameters and settings of `self`) while a check runs.
 
-A recorded value is {"kind": ..., "value": ...}: `value` for numbers, strings, booleans and None; `dtype` and `rows`
-for tensors and arrays.
+A recorded value is a dict with a `kind`. Numbers, strings, booleans and None also have a `value`, tensors and arrays
+have `dtype` and `rows`, and lists, tuples and dicts have `rows`, the number of their items.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ calls: list[dict[str, Any]] = []
 
 @behaviour
 def recorded(call: Invocation, target: str, slots: list[str]) -> Any:
-    """Record the values of these slots and the exception that the call raises; do not change the call."""
+    """Run a call unchanged, and record the values of the given slots and the exception that it raises."""
     line: dict[str, Any] = {
         "target": target,
         "slots": {slot: described(call.get(slot)) for slot in slots},
@@ -49,7 +49,7 @@ def described(value: Any) -> dict[str, Any]:
 
 
 def drained() -> list[dict[str, Any]]:
-    """Return the calls recorded since the last time, and forget them."""
+    """Return the calls recorded since `drained` was last called, and forget them."""
     found = list(calls)
     calls.clear()
     return found

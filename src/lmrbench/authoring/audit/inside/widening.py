@@ -1,7 +1,7 @@
-"""Widened cases: a check's cases with other magnitudes, dtypes, layouts, sizes and special values.
+"""Widened cases: a check's cases with other magnitudes, dtypes, memory layouts, sizes and special values.
 
-They are for comparing a golden with a mutant that the check cannot distinguish. A variation changes the plain data of a
-case without knowing its meaning, so many are invalid for a task; there the golden fails, and they are skipped.
+They may show a difference between the golden and a mutant that passes the check. A variation changes the data of a case
+without knowing its meaning, so many widened cases are invalid inputs. The golden fails on these, and they are skipped.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ _NUMBERS = (0, 1, 0.01, 0.3, 3, 40)
 
 
 def widened(cases: list[Any], seed: int, most: int) -> list[dict[str, Any]]:
-    """Draw variations of cases.
+    """Return random variations of cases.
 
     Args:
         cases: The cases.
-        seed: The seed to draw with.
-        most: The most variations.
+        seed: The random seed.
+        most: The largest number of variations.
 
     Returns:
-        New cases, named after the original case and the change.
+        New cases, each named after its original case and the change.
     """
     made = [
         (case, label, change)
@@ -43,7 +43,7 @@ def widened(cases: list[Any], seed: int, most: int) -> list[dict[str, Any]]:
         try:
             data = change({key: value for key, value in case.items() if key not in ("name", "edge")})
         except (ValueError, TypeError, RuntimeError, IndexError):
-            # The change does not apply to this case, such as an infinity in an array of integers.
+            # The change is impossible for this case, for example infinity in an array of integers.
             continue
         result.append({"name": f"{case.get('name', '')}, {label}", **data})
     return result
@@ -54,7 +54,7 @@ def _same(value: Any) -> Any:
 
 
 def _of_tensors() -> Iterator[Variation]:
-    """Yield changes of all tensors and arrays of a case at once."""
+    """Yield variations that change all tensors and arrays of a case."""
     changes: list[Variation] = [(f"in {dtype}", partial(cast, dtype=dtype)) for dtype in _DTYPES]
     changes += [(f"times {factor:g}", partial(_scaled, factor=factor)) for factor in _FACTORS]
     changes += [("far from zero", _moved), ("far from zero in float64", lambda item: _moved(cast(item, "float64")))]
@@ -68,7 +68,7 @@ def _of_tensors() -> Iterator[Variation]:
 
 
 def _of_leaves(case: dict[str, Any]) -> Iterator[Variation]:
-    """Yield changes of one number, string, boolean or list of a case."""
+    """Yield variations that change one number, string, boolean or list of a case."""
     for path, leaf in _leaves(case, ()):
         for label, other in _alternatives(leaf):
             place = ".".join(map(str, path))

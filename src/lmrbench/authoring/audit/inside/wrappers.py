@@ -1,7 +1,8 @@
-"""Decorators that change the behaviour of a function as plausible mistakes do.
+"""Decorators that change the behaviour of a function in the way that a plausible mistake would.
 
-Each is applied directly above `def`. Its arguments may name a *slot*: a parameter (`beta`), or a setting of the object
-that a method belongs to (`self.beta`, `self.args.beta`). A decorator ignores slots of another kind than it expects.
+Each is placed directly above `def`. Its arguments may name a *slot*: a parameter (`beta`), or a setting of the object
+that a method belongs to (`self.beta`, `self.args.beta`). A decorator has no effect if the value of the slot is not of
+the kind that it expects.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class Invocation:
     """
 
     def __init__(self, function: Callable[..., Any], signature: inspect.Signature, *given: Any) -> None:
-        """Bind arguments to a function; `given` are the positional arguments and the keywords."""
+        """Bind arguments to a function; `given` is the tuple of positional and the dict of keyword arguments."""
         self.function = function
         self.bound = signature.bind(*given[0], **given[1])
         self.bound.apply_defaults()
@@ -37,7 +38,7 @@ class Invocation:
         self.owner = self.values.get("self", self.values.get("cls"))
 
     def run(self) -> Any:
-        """Call the function with the present arguments."""
+        """Call the function with the current arguments."""
         return self.function(*self.bound.args, **self.bound.kwargs)
 
     def get(self, slot: str) -> Any:
@@ -47,13 +48,13 @@ class Invocation:
         return functools.reduce(lambda value, name: getattr(value, name, None), slot.split(".")[1:], self.owner)
 
     def put(self, slot: str, value: Any) -> None:
-        """Set the value of a slot. A setting keeps it after the call."""
+        """Set the value of a slot. A setting of `self` keeps the value after the call."""
         if not slot.startswith("self."):
             self.values[slot] = value
             return
         *path, last = slot.split(".")[1:]
         holder = functools.reduce(getattr, path, self.owner)
-        # A tensor of a module has to be set by the module; object.__setattr__ also works for frozen dataclasses.
+        # A torch module must register its tensors itself. object.__setattr__ also works for frozen dataclasses.
         if hasattr(holder, "named_parameters"):
             setattr(holder, last, value)
         else:
@@ -69,7 +70,7 @@ class Invocation:
             self.put(slot, before)
 
     def convert(self, change: Callable[[Any], Any]) -> None:
-        """Replace every tensor and array in the arguments, including those in lists, tuples and dicts."""
+        """Apply `change` to every tensor and array in the arguments, including those in lists, tuples and dicts."""
         for name, value in self.values.items():
             if name not in ("self", "cls"):
                 self.values[name] = converted(value, change)
@@ -79,7 +80,10 @@ Decorator = Callable[..., Callable[[Callable[..., Any]], Callable[..., Any]]]
 
 
 def behaviour(change: Callable[..., Any]) -> Decorator:
-    """Make a decorator with arguments of a function `change(call, *settings)` that returns the result of the call."""
+    """Return a decorator that replaces each call of a function by `change(call, *settings)`.
+
+    The settings are the arguments of the decorator.
+    """
 
     def with_settings(*settings: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -97,7 +101,7 @@ def behaviour(change: Callable[..., Any]) -> Decorator:
 
 
 def converted(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Return a value with every tensor and array in it changed."""
+    """Return a value with `change` applied to every tensor and array in it."""
     if is_array(value):
         return change(value)
     if isinstance(value, dict):
@@ -130,7 +134,7 @@ def is_number(value: Any) -> bool:
 
 
 def cast(value: Any, dtype: str) -> Any:
-    """Return a floating point tensor or array in another dtype; any other value unchanged."""
+    """Return a floating point tensor or array cast to another dtype, or any other value unchanged."""
     if not is_floating(value):
         return value
     if hasattr(value, "requires_grad"):
@@ -157,7 +161,7 @@ def _first_dtype(call: Invocation) -> str:
 
 @behaviour
 def computed_in(call: Invocation, dtype: str, cast_back: bool) -> Any:
-    """Compute everything in one dtype, and cast the result back or not."""
+    """Compute in one floating point dtype, and cast the result back to the input's dtype if `cast_back` is true."""
     before = _first_dtype(call)
     call.convert(lambda value: cast(value, dtype))
     result = call.run()
@@ -166,21 +170,21 @@ def computed_in(call: Invocation, dtype: str, cast_back: bool) -> Any:
 
 @behaviour
 def half_promoted(call: Invocation) -> Any:
-    """Compute half precision in single precision, and do not cast the result back."""
+    """Cast half-precision arguments to single precision, and do not cast the result back."""
     call.convert(lambda value: cast(value, "float32") if is_array(value) and dtype_name(value) in _HALF else value)
     return call.run()
 
 
 @behaviour
 def detached(call: Invocation, slot: str) -> Any:
-    """Stop gradients to an argument."""
+    """Detach an argument, so that no gradient reaches it."""
     call.put(slot, converted(call.get(slot), lambda value: value.detach() if hasattr(value, "detach") else value))
     return call.run()
 
 
 @behaviour
 def changed_in_place(call: Invocation, slot: str) -> Any:
-    """Change an argument in place."""
+    """Change an argument in place after the call."""
     result, value = call.run(), call.get(slot)
     if is_array(value):
         plain = value.data if hasattr(value, "detach") else value
@@ -205,7 +209,7 @@ def needs_contiguous(call: Invocation, slot: str) -> Any:
 
 @behaviour
 def needs_rows(call: Invocation, slot: str, rows: int) -> Any:
-    """Fail if an argument has fewer rows or items than this."""
+    """Fail if an argument has fewer than `rows` rows or items."""
     value = call.get(slot)
     size = value.shape[0] if is_array(value) and len(value.shape) else len(value) if hasattr(value, "__len__") else rows
     if size < rows:
@@ -215,14 +219,14 @@ def needs_rows(call: Invocation, slot: str, rows: int) -> Any:
 
 @behaviour
 def ignored(call: Invocation, slot: str) -> Any:
-    """Always use the default of a parameter."""
+    """Ignore the value of a parameter, and use its default."""
     call.put(slot, call.parameters[slot].default)
     return call.run()
 
 
 @behaviour
 def read_elsewhere(call: Invocation, slot: str) -> Any:
-    """Read a parameter or setting from the object, or from the object's configuration, if there is one."""
+    """Take the value of a slot from the attribute of the same name on `self` or its configuration, if there is one."""
     name = slot.rpartition(".")[2]
     for place in (f"self.{name}", *(f"self.{part}.{name}" for part in _CONFIGURATIONS)):
         if place != slot and (value := call.get(place)) is not None:
@@ -239,7 +243,7 @@ def clipped(call: Invocation, slot: str, low: float, high: float) -> Any:
 
 @behaviour
 def treated_as_absent(call: Invocation, slot: str, special: Any, instead: Any) -> Any:
-    """Treat a special value as the absence of a value."""
+    """Replace a special value by `instead`, as if no value had been passed."""
     value = call.get(slot)
     plain = value is None or isinstance(value, (bool, int, float, str))
     if plain and isinstance(value, bool) == isinstance(special, bool) and value == special:
@@ -251,7 +255,10 @@ _kept: dict[Any, Any] = {}
 
 
 def _first_of(call: Invocation, name: str, value: Callable[[], Any]) -> Any:
-    """Return what `value()` returned at the first call on this object, which is kept so that its id is not reused."""
+    """Return the result of `value()` from the first call on this object.
+
+    The object is kept alive, so that its id is not reused.
+    """
     key = (call.function, id(call.owner), name)
     if key not in _kept:
         _kept[key] = (value(), call.owner)
@@ -266,7 +273,7 @@ def kept_from_first_call(call: Invocation, slot: str) -> Any:
 
 @behaviour
 def kept_result(call: Invocation) -> Any:
-    """Return what the first call on the object returned."""
+    """Return the result of the first call on the object."""
     return _first_of(call, "", call.run)
 
 
@@ -276,7 +283,7 @@ def _snapshot(value: Any) -> Any:
 
 @behaviour
 def setting_left_changed(call: Invocation, slot: str) -> Any:
-    """Leave a setting of the object changed."""
+    """Change a setting of the object after the call."""
     result, value = call.run(), call.get(slot)
     if isinstance(value, bool):
         call.put(slot, not value)
@@ -291,7 +298,7 @@ def setting_left_changed(call: Invocation, slot: str) -> Any:
 
 @behaviour
 def attribute_left(call: Invocation) -> Any:
-    """Leave a new attribute on the object."""
+    """Add an attribute to the object after the call."""
     result = call.run()
     if hasattr(call.owner, "__dict__"):
         object.__setattr__(call.owner, "last_result", None)
@@ -307,7 +314,7 @@ def model_left_evaluating(call: Invocation, slot: str) -> Any:
 
 @behaviour
 def model_left_training(call: Invocation, slot: str) -> Any:
-    """Leave a model in training mode."""
+    """Switch a model to training mode after the call."""
     result = call.run()
     call.get(slot).train()
     return result
@@ -322,7 +329,7 @@ def model_left_in_single_precision(call: Invocation, slot: str) -> Any:
 
 @behaviour
 def model_left_frozen(call: Invocation, slot: str) -> Any:
-    """Leave the parameters of a model frozen."""
+    """Freeze the parameters of a model after the call."""
     result = call.run()
     for parameter in call.get(slot).parameters():
         parameter.requires_grad_(False)
@@ -353,7 +360,7 @@ def reseeds(call: Invocation) -> Any:
 
 @behaviour
 def generator_of_its_own(call: Invocation, slot: str) -> Any:
-    """Use a generator with a fixed seed if none is given."""
+    """Use a generator with a fixed seed if none is passed."""
     if call.get(slot) is None:
         call.put(slot, sys.modules["torch"].Generator().manual_seed(0))
     return call.run()
@@ -361,7 +368,7 @@ def generator_of_its_own(call: Invocation, slot: str) -> Any:
 
 @behaviour
 def generator_copied(call: Invocation, slot: str) -> Any:
-    """Draw from a copy of the given generator, which itself does not advance."""
+    """Draw from a copy of the given generator, so that the generator itself does not advance."""
     given = call.get(slot)
     if given is not None:
         call.put(slot, sys.modules["torch"].Generator().set_state(given.get_state()))
@@ -370,7 +377,7 @@ def generator_copied(call: Invocation, slot: str) -> Any:
 
 @behaviour
 def order_reversed(call: Invocation) -> Any:
-    """Return a dict with its keys in reverse order."""
+    """If the result is a dict, reverse the order of its keys."""
     result = call.run()
     return dict(reversed(result.items())) if isinstance(result, dict) else result
 
