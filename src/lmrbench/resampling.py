@@ -31,7 +31,8 @@ def paper_draws(papers: int, seed: int = 0) -> NDArray[np.int64]:
         seed: Seed of the draws.
 
     Returns:
-        The number of times that each paper is drawn, of shape (DRAWS, papers); (0, papers) for fewer than two papers.
+        An array of shape (DRAWS, papers): how many times each draw contains each paper. If there are fewer than two
+        papers, the array has no rows.
     """
     import numpy as np
 
