@@ -14,8 +14,8 @@ class LmrbenchError(Exception):
     """Base of all errors that the command line prints as one line instead of a traceback.
 
     Attributes:
-        exit_code: The exit code of the command: 2 if the command or its input is at fault, 3 if this machine is, and 4 if
-            a provider or an agent's program is.
+        exit_code: The exit code of the command: 2 if the command or its input is at fault, 3 if this machine is, and 4
+            if a provider or an agent's program is.
     """
 
     exit_code = 2

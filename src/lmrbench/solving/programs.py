@@ -8,12 +8,12 @@ from lmrbench.records import Record
 
 
 class Program(Record):
-    """An agent that is a program.
+    """A coding agent that runs as a program in the sandbox.
 
     Attributes:
         command: Its command line for Bash. The task's message is on standard input.
-        events: A Bash glob for the files of its events, each of which contains one JSON object.
-        library: The Python package that the bridge needs to serve the program's protocol.
+        events: A Bash glob for the files to which the program writes its events, one JSON object per file.
+        library: The Python package that Inspect's bridge needs to speak the program's protocol.
     """
 
     command: str
@@ -36,7 +36,7 @@ PROGRAMS: Mapping[str, Program] = {
         ' -c model_providers.bridge.base_url="$OPENAI_BASE_URL" -c model_providers.bridge.env_key=OPENAI_API_KEY -',
     ),
     "mini_swe_agent": Program(
-        # The agent runs without the packages of the task, and the commands that it starts run with them.
+        # PYTHONPATH contains the packages of the task. It is cleared for the agent and restored for its commands.
         command="MSWEA_CONFIGURED=1 MSWEA_SILENT_STARTUP=1 MSWEA_COST_TRACKING=ignore_errors PYTHONPATH="
         ' mini --yolo --exit-immediately --cost-limit 0 --model openai/inspect --task "$(cat)"'
         ' --config mini.yaml --config environment.env.PYTHONPATH="$PYTHONPATH"',
