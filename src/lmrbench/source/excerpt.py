@@ -1,7 +1,8 @@
 """Extract a submission from the file that it was transplanted into.
 
 `excerpt` compares that file with the masked one and returns the targets and everything else that the transplant added.
-`bare` removes everything without effect on the program: comments, docstrings and other constants used as statements.
+`bare` removes everything that has no effect on the program: comments, docstrings and other constants used as
+statements.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def excerpt(masked: str, answered: str, qualnames: Sequence[str]) -> str:
 
 
 def bare(text: str) -> str:
-    """Remove comments, docstrings and other constants used as statements. The program still computes the same.
+    """Remove comments, docstrings and other constants used as statements, which have no effect on a program.
 
     Raises:
         SyntaxError: The text is not Python.

@@ -38,7 +38,7 @@ class ScopeEntry:
         node: The statement. For an import, a statement that imports this name only.
         origin: The statement as it is in the file.
         binds: The names that it binds.
-        writes: The names whose object it changes in place.
+        writes: The names of objects that it changes in place.
         key: Its `spelling`, which is the same for equal code.
     """
 
@@ -61,7 +61,7 @@ class Side:
     Attributes:
         body: Its statements.
         holders: The statements that contain a target.
-        entries: Its other statements, imports split by name.
+        entries: Its other statements, with imports split by name.
         binds: The names that its entries and holders bind.
         keys: The keys of its entries.
     """
@@ -196,9 +196,9 @@ def is_future(statement: ast.stmt) -> bool:
 
 
 def spelling(node: ast.AST) -> str:
-    """Return a text that is equal for equal code in any layout. It contains the spelling of each part of the node.
+    """Return a string that is the same for the same code in any layout, and contains the spelling of each part of it.
 
-    It replaces `ast.dump`, which fails for deeply nested code and for long integers.
+    `ast.dump` is not used, because it fails for deeply nested code and for long integers.
     """
     parts: list[str] = []
     pending: list[object] = [node]
