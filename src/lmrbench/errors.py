@@ -1,6 +1,6 @@
 """Exceptions, grouped by the party at fault.
 
-- The submission: `SubmissionError` becomes a failed grade with a reason and never leaves `grading`.
+- The submission: `SubmissionError` never leaves `grading`, which turns it into a failed grade with a reason.
 - The command, the task, its source, the machine, the provider or the stored files: `UsageError`, `TaskError`,
   `SourceError`, `SandboxError`, `ServiceError` and `RecordError` reach the user as one line and never count against a
   submission.
@@ -11,7 +11,7 @@ A message is one line. It names the file, key or task at fault and says what was
 
 
 class LmrbenchError(Exception):
-    """Base of all errors that the command line prints as one line instead of a traceback.
+    """Base class of all errors that the command line prints as one line instead of a traceback.
 
     Attributes:
         exit_code: The exit code of the command: 2 if the command or its input is at fault, 3 if this machine is, and 4

@@ -51,7 +51,7 @@ def read_plain(path: Path) -> bytes:
 
     Raises:
         FileNotFoundError: The file does not exist.
-        RecordError: It is a link or not a regular file, or it cannot be read.
+        RecordError: The path is a link or not a regular file, or it cannot be read.
     """
     with reading_plain(path) as file:
         return file.read()
@@ -63,7 +63,7 @@ def reading_plain(path: Path) -> Iterator[BinaryIO]:
 
     Raises:
         FileNotFoundError: The file does not exist.
-        RecordError: It is a link or not a regular file, or it cannot be read.
+        RecordError: The path is a link or not a regular file, or it cannot be read.
     """
     with _one_line(path), os.fdopen(_open_plain(path, os.O_RDONLY), "rb") as file:
         yield file

@@ -1,8 +1,8 @@
 """Read and append files of JSON lines that stay valid if the process is killed.
 
 A line is appended whole, in one write. If the last line has no newline, the process died while it wrote that line: the
-line is ignored when reading and removed before the next append. Any other line that cannot be read is a `RecordError`
-that names the file and the line.
+line is ignored when reading and removed before the next append. For any other line that cannot be read, a
+`RecordError` is raised that names the file and the line.
 """
 
 from __future__ import annotations

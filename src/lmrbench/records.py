@@ -16,9 +16,9 @@ from pydantic_core import from_json
 
 from lmrbench.errors import RecordError
 
-# The number of the current schema, which all stored records share. If a record changes so that existing files are read
-# differently, increase the number and add the step from the previous one to the `migrations` of that record. Records
-# without a number have schema 0.
+# The number of the current schema, which all stored records share. If a change to a record affects how existing
+# files must be read, increase the number, and add the step from the previous one to the `migrations` of that record.
+# Records without a number have schema 0.
 SCHEMA = 4
 # Converts the values of a record from one schema to the next.
 Migration = Callable[[dict[str, Any]], dict[str, Any]]

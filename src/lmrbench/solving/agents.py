@@ -1,4 +1,4 @@
-"""Agents that work in a workspace: Inspect's ReAct loop, with or without a plan, a coding agent, or any program.
+"""Agents that work in a workspace: Inspect's ReAct agent, the same with a plan, some coding agents, or any program.
 
 An agent that is a program runs inside the sample's sandbox. It reaches the model through Inspect's bridge on the
 sandbox's loopback interface, with the protocol of OpenAI, Anthropic or Google. If a program fails before its first
@@ -54,7 +54,7 @@ _EVENT_BYTES, _EVENT_SECONDS = 8 << 20, 30
 AGENTS = ("react", "plan", *PROGRAMS)
 _PORT = 13131
 _BRIDGE = f"http://localhost:{_PORT}"
-# Inspect starts the bridge without waiting until it listens.
+# Inspect does not wait until the bridge listens, so a command in the sandbox waits for that.
 _BRIDGE_SECONDS = 60
 _BRIDGE_LISTENS = f"until (: > /dev/tcp/localhost/{_PORT}) 2>/dev/null; do sleep 0.05; done"
 # Environment variables that tell agents where the bridge is. The bridge uses the model of the run, whichever model a
@@ -70,7 +70,7 @@ _ENVIRONMENT = {
     "LLM_BASE_URL": f"{_BRIDGE}/v1",
     "LLM_API_KEY": "bridge",
     "LLM_MODEL": "openai/inspect",
-    # Without this variable, LiteLLM tries to download a list of prices, and waits because there is no network.
+    # Without this variable, LiteLLM tries to download a list of prices, which takes long to fail without a network.
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
 }
 _ROLE = "You are a researcher who implements methods of papers in existing code bases."
@@ -154,7 +154,7 @@ def plan_agent(turns: int) -> Agent:
 
 @agent
 def program_agent(program: Program, turns: int) -> Agent:
-    """Return an agent that runs a program in the workspace, with the task's message on standard input, until it ends.
+    """Return an agent that runs a program in the workspace, with the task's message on standard input.
 
     Args:
         program: the program to run.

@@ -23,14 +23,14 @@ class Program(Record):
 
 PROGRAMS: Mapping[str, Program] = {
     "claude_code": Program(
-        # Claude Code refuses to skip permissions as root unless IS_SANDBOX says that it is in a sandbox.
+        # As root, Claude Code refuses to skip permission prompts unless IS_SANDBOX is set.
         command="DISABLE_AUTOUPDATER=1 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 IS_SANDBOX=1"
         " claude --print --dangerously-skip-permissions",
         library="anthropic",
     ),
     "codex_cli": Program(
-        # Codex offers plain tools to models that it does not know, such as `inspect`, instead of having them write
-        # programs that call tools.
+        # Codex does not know a model named `inspect`, and offers plain tools to models that it does not know. Models
+        # that it knows are asked to write programs that call tools.
         command="codex exec --model inspect --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox"
         " -c model_provider=bridge -c model_providers.bridge.name=bridge"
         ' -c model_providers.bridge.base_url="$OPENAI_BASE_URL" -c model_providers.bridge.env_key=OPENAI_API_KEY -',

@@ -1,8 +1,7 @@
 """Prompts: the single message of the prompt setting, and the first message of an agent's conversation.
 
-If a prompt is too long, the end of the paper is cut first, then the context files, the last file first, and then the
-goal files (the files with the targets), of which the lines nearest to the targets are kept. The targets and the
-instruction are never cut.
+A prompt that is too long is cut in this order: the end of the paper, the context files (the last one first), and the
+goal files, which contain the targets and keep the lines nearest to them. The targets and the instruction are never cut.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from lmrbench.tasks.workspace import (
 
 CUT = "\n\n[The rest is left out.]"
 _TEXTS = frozenset({".py", ".pyi", ".md", ".rst", ".txt", ".toml", ".yaml", ".yml", ".cfg", ".ini", ".sh"})
-# Words of prose and code: `get_scores` and `GetScores` both consist of "get" and "scores".
+# A word in prose or part of a name in code: `get_scores` and `GetScores` both consist of "get" and "scores".
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
@@ -61,9 +60,9 @@ def prompt_message(
         task: the task to solve.
         inputs: `full` shows the goal files and the context files, `paper+file` the goal files, and `paper` only the
             signatures of the targets.
-        paper: the form of the paper.
+        paper: the form in which the paper is shown.
         limit: maximum number of characters. Parts that are never cut may exceed it.
-        retrieve: with inputs `full`, the maximum number of further files to search for in the repository and show.
+        retrieve: with inputs `full`, the maximum number of further files of the repository to show; see `retrieved`.
         form: the form of the prompt: that of lmrbench, or that of the LMR-BENCH paper (appendix D).
 
     Raises:
@@ -133,12 +132,14 @@ def _closing(task: Task, inputs: Inputs, form: PromptForm) -> str:
     if form == "paper":
         return asked
     several = (
-        " Each goal file gets its targets, and what they use, from this block." if len(task.goal_files) > 1 else ""
+        " The targets in this block, and the code that they use, are copied to their goal files."
+        if len(task.goal_files) > 1
+        else ""
     )
     return (
         f"{asked}\n## Form of the answer\n\n"
         f"Answer with {targets} alone, complete, in one fenced block of Python, together with any new helpers and "
-        f"imports that are needed. A method is written inside its class.{several}\n"
+        f"imports that are needed. Write a method inside its class.{several}\n"
     )
 
 
@@ -159,7 +160,7 @@ def _assembled(
 
 
 def _goals_cut(task: Task, texts: Mapping[str, str], room: int) -> dict[str, str]:
-    """Cut each goal file, keeping the lines nearest to its targets. Its share of `room` depends on its length."""
+    """Cut each goal file to its share of `room` characters, keeping the lines nearest to its targets."""
     total = sum(map(len, texts.values()))
     places: dict[str, list[tuple[int, int]]] = {name: [] for name in texts}
     for target, (first, text) in target_texts(task, masked_files(task)).items():

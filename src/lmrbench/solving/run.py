@@ -1,4 +1,4 @@
-"""Runs of one system over the suite: Inspect's `eval_set` collects answers, which are graded as they arrive.
+"""Run one system on the suite: Inspect's `eval_set` collects answers, which are graded as they arrive.
 
 The run folder holds the files that `lmrbench grade` writes, `usage.jsonl`, `progress.jsonl` if agents were traced,
 Inspect's logs in `logs/`, and every model answer in `cache/`, so that a resumed run repeats no request. Samples left

@@ -63,7 +63,7 @@ from lmrbench.tasks.tiers.logged import COUNT
 from lmrbench.tasks.workspace import REPO, workspace_files
 from lmrbench.text import printable
 
-# Key of the submission in a sample's store, for scorers that run after the sandbox is gone.
+# The key of the submission in a sample's store. Scorers that run after the sandbox was closed read it there.
 SUBMISSION = "lmrbench:submission"
 
 
@@ -83,7 +83,7 @@ class SampleGrader:
     _writing: threading.Lock = field(default_factory=threading.Lock)
 
     def grade(self, submission: Submission) -> Grade:
-        """Grade a submission, or reuse its earlier grade, and write submission and grade to the run folder."""
+        """Grade a submission, or reuse its earlier grade, and write the submission and the grade to the run folder."""
         data = self.graded.get(submission.answer)
         earlier = [] if data is None else [read_record(data, Grade, f"{self.folder}")]
         ((_, result),) = self.grader.grade_all([submission], earlier)
@@ -198,7 +198,7 @@ def _require_answer(limit: str, tasks: Sequence[str], sample: int) -> None:
 
 
 async def _read_answer(task: Task, state: TaskState, in_workspace: bool, system: str) -> tuple[Submission, str, bool]:
-    """Return a sample's submission, why it can't be used ("" if it can), and whether the goal files are unchanged."""
+    """Return a sample's submission, the error if it can't be used (or ""), and whether the goal files are unchanged."""
     submission = Submission(system=system, task=task.id, sample=state.epoch - 1, code="")
     refusal, untouched = "", False
     try:

@@ -25,14 +25,14 @@ def solve_with(
     plan: GradingPlan,
     set_aside: Callable[[int], None],
 ) -> Run:
-    """Open the model that the settings name, and have it solve the chosen tasks; see `lmrbench.solving.run.solve`.
+    """Open the model named in the settings, and have it solve the chosen tasks; see `lmrbench.solving.run.solve`.
 
     Args:
         settings: The model, and the conditions under which it solves tasks.
         prices: A file of prices in the format of `set_prices`, or None.
         tasks: The tasks to solve.
         folder: The run folder.
-        plan: The conditions of the grading.
+        plan: The conditions under which answers are graded.
         set_aside: Called with the number of grades in the folder that this installation did not make, if any.
 
     Raises:

@@ -143,7 +143,7 @@ def _paid(calls: Sequence[ModelEvent]) -> dict[str, Any]:
 
 
 def _working_seconds(events: list[Event], until: Event | None = None) -> float:
-    """Return the seconds of working time in Inspect's span `solvers`, or in the part of it before an event."""
+    """Return the seconds of working time in Inspect's span `solvers`; with `until`, only those before that event."""
     begin = next((event for event in events if isinstance(event, SpanBeginEvent) and event.name == "solvers"), None)
     if begin is None:
         return 0.0

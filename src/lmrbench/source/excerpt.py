@@ -90,7 +90,7 @@ def _is_idle(statement: ast.stmt) -> bool:
 
 
 def _whole_line(source: ParsedSource, edit: TextEdit) -> TextEdit:
-    """Extend an edit to whole lines if nothing else is on these lines; otherwise keep the lines valid Python."""
+    """Extend an edit to whole lines if nothing else is on them. Next to other code, a constant becomes `pass`."""
     start, end, replacement = edit
     before = source.text[source.line_start(start) : start]
     after = source.text[end : source.line_end(source.line(end))]

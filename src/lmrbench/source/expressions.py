@@ -52,11 +52,11 @@ GUARDS = frozenset({"strict", "device"})
 
 
 class Names:
-    """Facts about a whole function that operators need.
+    """Facts about a function that operators on its nodes need.
 
     Attributes:
         without_gradient: Whether a decorator turns gradients off.
-        parameters: The names of its parameters except `self`.
+        parameters: The names of its parameters, except `self` and `cls`.
         stored: The names that it assigns, once for each assignment.
     """
 

@@ -40,7 +40,7 @@ class Function:
         header: The offset of `def` or `async`.
         body: The offset at which the part that `mask` replaces begins.
         end: The offset at which that part ends, before its newline.
-        one_line: Whether the body is on the line of the colon.
+        one_line: Whether the body is on the same line as the colon before it.
     """
 
     qualname: str

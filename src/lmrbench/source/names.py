@@ -1,6 +1,6 @@
 """Determine which names a piece of Python binds, uses and modifies.
 
-Scopes are those of the language: a name that a function binds is local to it, the variables of a comprehension are
+Scopes follow the rules of Python: a name that a function binds is local to it, the variables of a comprehension are
 local to it, and names in a class body may refer to the enclosing scope. If the result depends on run-time behaviour
 (names in class bodies, annotations), `used` returns too many names rather than too few.
 """

@@ -104,7 +104,7 @@ def _is_other(entry: ScopeEntry, module: Scope, name: str) -> bool:
             return bool(theirs)
         case ast.Import() | ast.ImportFrom():
             imports = [other for other in theirs if isinstance(other, ast.Import | ast.ImportFrom)]
-            # If the masked file defines the name, the candidate may import that definition from the repository.
+            # If the masked file defines the name, the import may refer to that definition, so it is not a helper.
             return len(imports) == len(theirs) > 0 and all(not _is_same(node, other) for other in imports)
     return False
 

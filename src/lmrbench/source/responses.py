@@ -112,7 +112,7 @@ def unparsable(error: SyntaxError, line: int | None = None) -> str:
 
 @dataclass(frozen=True)
 class _ResponsePart:
-    """Lines of a response that may be code.
+    """A piece of a response: lines that may be code.
 
     Attributes:
         first: The index of the first line.
@@ -135,7 +135,7 @@ class _ResponsePart:
 
     @property
     def is_sure(self) -> bool:
-        """Whether the part is certainly code: it is marked as Python, or it has definitions or imports.
+        """Whether the piece is certainly code: it is marked as Python, or it has definitions or imports.
 
         The output of a program, which a response may quote, has neither.
         """
@@ -145,7 +145,7 @@ class _ResponsePart:
 
     @property
     def refusal(self) -> SubmissionError:
-        """The error for broken code."""
+        """The error that reports the broken code of the piece."""
         index, reason = self.passage.broken or (0, "invalid syntax")
         return SubmissionError(unparsable(SyntaxError(reason), self.first + index + 1))
 
@@ -155,12 +155,12 @@ class _ResponsePart:
 
     @property
     def functions(self) -> frozenset[str]:
-        """The functions that the part defines, or seems to define if its code is broken."""
+        """The functions that the piece defines, or seems to define if its code is broken."""
         return frozenset(match["function"] for match in _BINDING.finditer(self.text) if match["function"])
 
     @property
     def names(self) -> frozenset[str]:
-        """The names that the part binds, or seems to bind if its code is broken."""
+        """The names that the piece binds, or seems to bind if its code is broken."""
         return _names_in(self.text)
 
 
@@ -178,7 +178,7 @@ def _defines_all(text: str, targets: Sequence[str]) -> bool:
 
 
 def _definitions(tree: ast.Module, target: str) -> list[Definition]:
-    """Return the definitions of a target; a method may be outside its class."""
+    """Return the definitions of a target, including methods that are outside their class."""
     return definitions_named(tree, target) or definitions_named(tree, target.rpartition(".")[2])
 
 

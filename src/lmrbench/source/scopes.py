@@ -95,8 +95,8 @@ class Scope:
 def module_and_classes(mask: ParsedSource, candidate: ParsedSource, pairs: Sequence[TargetPair]) -> tuple[Scope, ...]:
     """Return the scope of the module, then those of all classes that contain a target, outer classes first.
 
-    Several classes with the same name count as one. If the candidate has a method outside its class, the functions and
-    assignments of the module that the class's methods use as attributes count as members of the class, too.
+    Several classes with the same name count as one. If the candidate defines a method outside its class, module-level
+    functions and assignments that the class's methods use as attributes count as members of the class, too.
     """
     paths: dict[tuple[str, ...], tuple[list[ast.stmt], list[ast.stmt]]] = {(): (mask.tree.body, candidate.tree.body)}
     merged: list[ast.stmt] = []
@@ -126,7 +126,7 @@ def module_and_classes(mask: ParsedSource, candidate: ParsedSource, pairs: Seque
 
 
 def _classes(tree: ast.Module, path: tuple[str, ...]) -> list[ast.ClassDef]:
-    """Return all classes at a path, in the order of the text."""
+    """Return all classes with a path of names, such as ("Outer", "Inner"), in source order."""
     bodies: list[list[ast.stmt]] = [tree.body]
     found: list[ast.ClassDef] = []
     for name in path:

@@ -1,4 +1,4 @@
-"""Transplant the targets of a candidate's file, and what they need, into the masked file.
+"""Transplant the targets of a candidate's file, and the code that they need, into the masked file.
 
 The transplant copies:
 
@@ -70,7 +70,7 @@ class Transplant:
 def transplant(
     masked: bytes, candidate: str | bytes, targets: Sequence[str], elsewhere: Collection[str] = ()
 ) -> Transplant:
-    """Put the candidate's targets, and what they need, into the masked file.
+    """Put the candidate's targets, and the code that they need, into the masked file.
 
     Args:
         masked: The masked file.
@@ -252,7 +252,7 @@ def _extends_package(scope: Scope, entry: ScopeEntry) -> bool:
 def _replacements(mask: ParsedSource, new: ParsedSource, pairs: Iterable[TargetPair]) -> Iterator[TextEdit]:
     for pair in pairs:
         old, function = pair.mask, pair.candidate
-        # A candidate without decorators keeps those of the masked file.
+        # If the candidate's function has no decorators, those of the masked file are kept.
         begin = old.start if function.node.decorator_list else old.header
         text = new.moved(function.start, function.end, mask.margin(old.header), mask.newline(old.header))
         yield mask.line_start(begin), old.end, text
