@@ -1,6 +1,6 @@
 """Exceptions, grouped by the party at fault.
 
-- The submission: `SubmissionError` becomes a failed grade with a reason and never leaves `grading`.
+- The submission: `SubmissionError` never leaves `grading`, which turns it into a failed grade with a reason.
 - The command, the task, its source, the machine, the provider or the stored files: `UsageError`, `TaskError`,
   `SourceError`, `SandboxError`, `ServiceError` and `RecordError` reach the user as one line and never count against a
   submission.
@@ -11,11 +11,11 @@ A message is one line. It names the file, key or task at fault and says what was
 
 
 class LmrbenchError(Exception):
-    """Base of all errors that the command line prints as one line instead of a traceback.
+    """Base class of all errors that the command line prints as one line instead of a traceback.
 
     Attributes:
-        exit_code: The exit code of the command: 2 if the command or its input is at fault, 3 for this machine, 4 for a
-            provider or an agent's program.
+        exit_code: The exit code of the command: 2 if the command or its input is at fault, 3 if this machine is, and 4
+            if a provider or an agent's program is.
     """
 
     exit_code = 2
@@ -34,7 +34,7 @@ class SubmissionError(LmrbenchError):
 
 
 class SandboxError(LmrbenchError):
-    """Untrusted code could not be run within its limits. The machine must be fixed; no score changes."""
+    """This machine could not run untrusted code in a sandbox. The machine must be fixed; no score changes."""
 
     exit_code = 3
 

@@ -1,8 +1,8 @@
 """Read and write files safely: atomic writes, locks, no symbolic links, and a private cache folder.
 
-A run folder may come from an untrusted source, so symbolic links in it are not followed. The cache holds the seed, the
-key and the observations of references, so other users must not read or write it. An `OSError` other than
-`FileNotFoundError` becomes a `RecordError` that names the file.
+A run folder may come from an untrusted source, so symbolic links in it are not followed. The cache holds the machine's
+seed, the key that signs grades, and observations of references, so other users must not read or write it. An `OSError`
+other than `FileNotFoundError` becomes a `RecordError` that names the file.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ PRIVATE = 0o600
 
 
 def cache_folder() -> Path:
-    """Return the folder `lmrbench` in the user's cache folder (see XDG_CACHE_HOME), created with mode 0700.
+    """Return the folder `lmrbench` in the user's cache folder (see XDG_CACHE_HOME), and create it if necessary.
+
+    The folder has mode 0700.
 
     Raises:
         RecordError: The folder belongs to another user, or other users can write to it.
@@ -49,7 +51,7 @@ def read_plain(path: Path) -> bytes:
 
     Raises:
         FileNotFoundError: The file does not exist.
-        RecordError: It is a link or not a regular file, or it cannot be read.
+        RecordError: The path is a link or not a regular file, or it cannot be read.
     """
     with reading_plain(path) as file:
         return file.read()
@@ -61,7 +63,7 @@ def reading_plain(path: Path) -> Iterator[BinaryIO]:
 
     Raises:
         FileNotFoundError: The file does not exist.
-        RecordError: It is a link or not a regular file, or it cannot be read.
+        RecordError: The path is a link or not a regular file, or it cannot be read.
     """
     with _one_line(path), os.fdopen(_open_plain(path, os.O_RDONLY), "rb") as file:
         yield file

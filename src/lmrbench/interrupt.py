@@ -18,7 +18,7 @@ def raise_interrupted(number: int, frame: object) -> None:
 
 @contextmanager
 def as_keyboard_interrupt() -> Iterator[None]:
-    """On a signal, raise KeyboardInterrupt so that Inspect ends its evaluation; raise Interrupted after that."""
+    """Turn signals into a KeyboardInterrupt, so that Inspect ends its evaluation, and then raise Interrupted."""
     numbers = (signal.SIGINT, signal.SIGTERM)
     came: list[int] = []
 
@@ -30,7 +30,7 @@ def as_keyboard_interrupt() -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        # The error need not be the KeyboardInterrupt: Inspect may wrap it in another one.
+        # Inspect may have wrapped the KeyboardInterrupt in another exception.
         if came:
             raise Interrupted from error
         raise
@@ -41,8 +41,8 @@ def as_keyboard_interrupt() -> Iterator[None]:
 
 @contextmanager
 def as_cancellation() -> Iterator[None]:
-    """On a signal, cancel the main task of `asyncio.run` so that it ends cleanly; raise Interrupted after that."""
-    # `asyncio.run` cancels its main task only if SIGINT has Python's default handler.
+    """Make signals cancel the main task of `asyncio.run`, so that it ends cleanly, and then raise Interrupted."""
+    # `asyncio.run` cancels its main task only on SIGINT, and only if SIGINT has Python's default handler.
     handlers = {
         signal.SIGINT: signal.default_int_handler,
         signal.SIGTERM: lambda number, frame: signal.raise_signal(signal.SIGINT),

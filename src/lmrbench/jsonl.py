@@ -1,8 +1,8 @@
 """Read and append files of JSON lines that stay valid if the process is killed.
 
 A line is appended whole, in one write. If the last line has no newline, the process died while it wrote that line: the
-line is ignored when reading and removed before the next append. Any other line that cannot be read is a `RecordError`
-that names the file and the line.
+line is ignored when reading and removed before the next append. For any other line that cannot be read, a
+`RecordError` is raised that names the file and the line.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def read_lines(path: Path, model: type[Stored]) -> list[Stored]:
 
 
 def whole_lines(path: Path) -> list[tuple[int, bytes]]:
-    """Return the number and content of each complete line that is not empty; [] if there is no file.
+    """Return the number and content of each complete non-empty line of a file, or [] if the file does not exist.
 
     Raises:
         RecordError: The file is a symbolic link. Run folders may be untrusted, so links are not followed.
@@ -46,7 +46,7 @@ def whole_lines(path: Path) -> list[tuple[int, bytes]]:
 
 
 def numbered_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the number and content of each line that is not empty."""
+    """Yield the number and content of each non-empty line of a file's data."""
     return ((number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip())
 
 
@@ -65,7 +65,7 @@ class GrowingFile:
         file: the file, which may not exist yet.
         read: the number of bytes that have been read.
         number: the number of lines that have been read.
-        identity: the device and inode of the file that was read last, to notice that the file was replaced.
+        identity: the device and inode of the file at the last call, which show whether the file was replaced since.
     """
 
     file: Path
@@ -77,7 +77,8 @@ class GrowingFile:
         """Yield the number, place and content of each complete line since the last call, except empty lines.
 
         Args:
-            forget: called when reading starts at the beginning of the file, and if the file does not exist.
+            forget: called if reading starts at the beginning of the file or the file does not exist, so that the caller
+                can discard the lines of earlier calls.
 
         Raises:
             RecordError: the path is a link or not a regular file, or it cannot be read.
@@ -103,7 +104,7 @@ class GrowingFile:
             forget()
 
     def at(self, place: Place) -> bytes:
-        """Return the line at a place."""
+        """Return the content of the line at a place."""
         with reading_plain(self.file) as file:
             file.seek(place.start)
             return file.read(place.length).strip()
@@ -123,9 +124,9 @@ def read_submitted_lines(path: Path, model: type[Stored]) -> list[Stored]:
 
 
 def submitted_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the number and content of each line that is not empty in a file written by another program.
+    """Yield the number and content of each non-empty line of a file that another program wrote.
 
-    Lone surrogates are replaced.
+    A byte order mark is dropped, and lone surrogates are replaced with question marks.
 
     Raises:
         RecordError: The file cannot be read, or a line is not UTF-8 or longer than `MAX_LINE_BYTES`.
@@ -150,5 +151,5 @@ def submitted_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def append_line(path: Path, record: StoredRecord) -> None:
-    """Append one record in one write and flush it to disk."""
+    """Append a record as one line, in a single write, and flush it to disk."""
     append_whole(path, record.model_dump_json().encode() + b"\n")

@@ -1,4 +1,4 @@
-"""Report progress: as bars on a terminal, and otherwise as lines at intervals."""
+"""Report progress, as bars on a terminal and otherwise as lines at regular intervals."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from lmrbench.text import printable
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-# A function to report progress with: it takes the name of a stage, the amount done, and the total (None if unknown).
+# A function that reports progress. Its arguments are the name of a stage, the amount done, and the total (None if
+# unknown).
 Advance = Callable[[str, int, int | None], None]
-# A function that takes the name and the number of some items, and returns a context manager that shows the progress
-# over them. It yields a function to call when an item is done, and an `Advance` for the stages of the current item.
+# A function such as `staged`. It takes the name and the number of the items to process, and returns a context manager
+# that shows progress. The context manager yields a function to call when an item is done, and an `Advance` for the
+# stages of the current item.
 Stages = Callable[[str, int], AbstractContextManager[tuple[Callable[[], None], Advance]]]
 
 
@@ -75,7 +77,7 @@ def lines_of_progress(line: Callable[[], str], out: TextIO | None = None) -> Ite
 
 @contextmanager
 def progress_bars() -> Iterator[Progress]:
-    """Show progress bars on standard error while the context is open; without a terminal, print lines at intervals.
+    """Show progress bars on standard error while the context is open, or print lines if that is not a terminal.
 
     If progress reports are disabled, nothing is shown.
     """
@@ -97,7 +99,7 @@ def progress_bars() -> Iterator[Progress]:
 
 @contextmanager
 def staged(what: str = "", total: int | None = None) -> Iterator[tuple[Callable[[], None], Advance]]:
-    """Show a bar for some items, and one for the stage that the current item is in.
+    """Show one progress bar that counts finished items, and another for the stage of the current item.
 
     Args:
         what: The name of the items; "" to show only the stages of a single piece of work.

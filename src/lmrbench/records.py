@@ -1,6 +1,6 @@
-"""Base classes of records, and migration of records that earlier versions wrote.
+"""Base classes of records, and migration of records that were written by earlier versions.
 
-A `StoredRecord` carries the number of the schema under which it was written. `read_record` migrates records of earlier
+A `StoredRecord` carries the number of the schema with which it was written. `read_record` migrates records of earlier
 schemas with the `migrations` of their class. In a record of a later schema, unknown keys are kept and written back. In
 a record of the current schema, an unknown key is an error.
 """
@@ -16,21 +16,22 @@ from pydantic_core import from_json
 
 from lmrbench.errors import RecordError
 
-# The current schema, common to all stored records. Increase it with each change that affects readers of old files, and
-# add the step from the previous number to the `migrations` of the record. Records without a number have schema 0.
+# The number of the current schema, which all stored records share. If a change to a record affects how existing
+# files must be read, increase the number, and add the step from the previous one to the `migrations` of that record.
+# Records without a number have schema 0.
 SCHEMA = 4
 # Converts the values of a record from one schema to the next.
 Migration = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 class Record(BaseModel):
-    """Base of all records: frozen, and unknown keys are errors."""
+    """Base class of all records, which are immutable and reject unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Part(Record):
-    """A record inside a stored record; unknown keys of a later schema are kept."""
+    """A record nested in a stored record. Unknown keys are kept, because a later schema may have added them."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -39,8 +40,8 @@ class StoredRecord(Record):
     """A record that is written to files and may be read by later versions.
 
     Attributes:
-        migrations: The migrations from earlier schemas, by the schema that each starts from.
-        schema_version: The schema under which it was written.
+        migrations: The migrations from earlier schemas, by the number of the schema that each one starts from.
+        schema_version: The number of the schema with which the record was written.
     """
 
     model_config = ConfigDict(extra="allow")
@@ -77,7 +78,7 @@ def read_record(data: bytes, model: type[Stored], place: str) -> Stored:
 
 
 def parsed_json(data: bytes, place: str) -> Any:
-    """Parse a JSON text. Lone surrogates are replaced.
+    """Parse a JSON text. Lone surrogates in strings are replaced with question marks.
 
     Args:
         data: The JSON text.
@@ -89,7 +90,8 @@ def parsed_json(data: bytes, place: str) -> Any:
     try:
         return from_json(data)
     except ValueError as error:
-        # Python's json module reads and writes lone surrogates, which pydantic's parser rejects.
+        # pydantic's parser rejects lone surrogates, but Python's json module reads and writes them. A text that may
+        # contain some is parsed again below.
         if b"\\ud" not in data.lower():
             raise RecordError(f"{place}: is not JSON: {error}") from error
     try:

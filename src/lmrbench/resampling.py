@@ -1,8 +1,8 @@
 """Resample whole papers to compute the 95% intervals of reports and agreement statistics.
 
-Tasks of one paper share its repository and its difficulty, so they are not independent. The cluster bootstrap (Davison
-and Hinkley, Bootstrap Methods and their Application, 1997, section 3.8) draws papers with replacement, each with all of
-its tasks, and takes the quantiles of the statistic over the draws.
+Tasks of one paper use the same repository and are similarly difficult, so they are not independent. The cluster
+bootstrap (Davison and Hinkley, Bootstrap Methods and their Application, 1997, section 3.8) draws papers with
+replacement, each with all of its tasks, and takes the quantiles of the statistic over the draws.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ def paper_draws(papers: int, seed: int = 0) -> NDArray[np.int64]:
         seed: Seed of the draws.
 
     Returns:
-        The number of times that each paper is drawn, of shape (DRAWS, papers); (0, papers) for fewer than two papers.
+        An array of shape (DRAWS, papers): how many times each draw contains each paper. If there are fewer than two
+        papers, the array has no rows.
     """
     import numpy as np
 
@@ -44,7 +45,7 @@ def central_interval(values: Sequence[float] | NDArray[np.float64]) -> tuple[flo
     """Return the interval that contains the central 95% of the values of a resampled statistic.
 
     Args:
-        values: The statistic of each draw in which it is defined.
+        values: The value of the statistic for each draw in which it is defined.
 
     Returns:
         The lower and upper quantile; None if there are no values or all are equal.

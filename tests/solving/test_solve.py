@@ -268,7 +268,7 @@ def test_repairs_say_why_an_answer_can_not_be_used_and_nothing_of_the_check(pape
     assert "0 of 1 answers pass" in without.stdout
     assert "1 of 1 answers pass" in mended.stdout
     assert len(log.requests) == 3
-    assert "That can't be used" in log.requests[-1].text
+    assert "Your answer can't be used" in log.requests[-1].text
 
 
 def test_code_that_is_broken_is_unusable_and_asked_for_again_with_its_line(papers, tmp_path):

@@ -1,8 +1,8 @@
-"""Agents that work in a workspace: Inspect's ReAct loop, with or without a plan, a coding agent, or any program.
+"""Agents that work in a workspace: Inspect's ReAct agent, the same with a plan, some coding agents, or any program.
 
 An agent that is a program runs inside the sample's sandbox. It reaches the model through Inspect's bridge on the
-sandbox's loopback interface, by the protocols of OpenAI, Anthropic and Google. A program that fails before its first
-model call raises AgentCrashError. After that call, the workspace counts as its answer, whatever the exit code.
+sandbox's loopback interface, with the protocol of OpenAI, Anthropic or Google. If a program fails before its first
+model call, AgentCrashError is raised. If it fails later, the state of the workspace counts as its answer.
 """
 
 from __future__ import annotations
@@ -54,10 +54,11 @@ _EVENT_BYTES, _EVENT_SECONDS = 8 << 20, 30
 AGENTS = ("react", "plan", *PROGRAMS)
 _PORT = 13131
 _BRIDGE = f"http://localhost:{_PORT}"
-# Inspect starts the bridge without waiting until it listens.
+# Inspect does not wait until the bridge listens, so a command in the sandbox waits for that.
 _BRIDGE_SECONDS = 60
 _BRIDGE_LISTENS = f"until (: > /dev/tcp/localhost/{_PORT}) 2>/dev/null; do sleep 0.05; done"
-# Variables that agents read. The bridge serves the model of the run under any name.
+# Environment variables that tell agents where the bridge is. The bridge uses the model of the run, whichever model a
+# request names.
 _ENVIRONMENT = {
     "OPENAI_BASE_URL": f"{_BRIDGE}/v1",
     "OPENAI_API_BASE": f"{_BRIDGE}/v1",
@@ -69,7 +70,7 @@ _ENVIRONMENT = {
     "LLM_BASE_URL": f"{_BRIDGE}/v1",
     "LLM_API_KEY": "bridge",
     "LLM_MODEL": "openai/inspect",
-    # Without this variable, LiteLLM waits for a list of prices from the network.
+    # Without this variable, LiteLLM tries to download a list of prices, which takes long to fail without a network.
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
 }
 _ROLE = "You are a researcher who implements methods of papers in existing code bases."
@@ -142,7 +143,7 @@ def plan_agent(turns: int) -> Agent:
         files = await read_workspace(_PLANNED_FROM)
         texts = (f'<file name="{name}">\n{data.decode("utf-8", "replace")}\n</file>' for name, data in files.items())
         state.messages.append(ChatMessageUser(content=_PLAN.format(files="\n\n".join(texts))))
-        # The ReAct agent adds a system message of its own, which mentions tools.
+        # This system message is not kept, because the ReAct agent adds one of its own, which mentions tools.
         state.output = await get_model().generate([ChatMessageSystem(content=_ROLE), *state.messages])
         state.messages += [state.output.message, ChatMessageUser(content=_EXECUTE)]
         await _between_turns(turns)
@@ -153,10 +154,10 @@ def plan_agent(turns: int) -> Agent:
 
 @agent
 def program_agent(program: Program, turns: int) -> Agent:
-    """Return an agent that runs a program in the workspace, with the task's message on standard input, until it ends.
+    """Return an agent that runs a program in the workspace, with the task's message on standard input.
 
     Args:
-        program: the program.
+        program: the program to run.
         turns: the maximum number of model calls.
     """
 
@@ -193,7 +194,7 @@ async def _keep_events(files: str) -> None:
 
 
 def _object(line: str) -> dict[str, Any] | None:
-    """Return the JSON object on a line, or None for other text, such as that of an incomplete file."""
+    """Return the JSON object on a line, or None if the line is anything else, such as part of an object."""
     try:
         value = json.loads(line)
     except ValueError:
@@ -205,7 +206,7 @@ async def _run_command(command: str, prompt: str) -> ExecResult[str]:
     """Run a command line with the prompt on its standard input."""
     words, environment = ["bash", "-c", command], dict(_ENVIRONMENT)
     if isinstance(sandbox().as_type(SandboxEnvironment), BubblewrapSandboxEnvironment):  # type: ignore[type-abstract]
-        # `exec_remote` would take seconds to start Inspect's own program in the sandbox.
+        # `exec_remote` first starts a program of Inspect in the sandbox, which would take seconds.
         return await sandbox().exec(words, prompt, WORKSPACE, environment, concurrency=False)
     options = ExecRemoteAwaitableOptions(input=prompt, cwd=WORKSPACE, env=environment)
     return await sandbox().exec_remote(words, options, stream=False)

@@ -1,9 +1,9 @@
 """Supervision of samples: provider checks, a limit on working time, and the classification of faults.
 
-A small request checks the provider before the first sample, and again after a call to the provider failed. If the
-request fails, all samples are left unanswered at once, instead of one after another. The limit is on working time. A
-model call in progress when the limit is reached may finish, because its answer is paid for and a hanging server is not
-the model's fault; the provider's own timeouts bound the call.
+A small request checks the provider before the first sample, and again after a call to the provider has failed. If the
+request fails, all samples are left unanswered at once, instead of one after another. A model call that is in progress
+when the limit on working time is reached may finish, because its output is paid for and a slow server is not the
+model's fault. The provider's own timeouts limit such a call.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Attendance:
     """Runs the solvers of one evaluation under a limit on working time, and classifies their faults."""
 
     def __init__(self, seconds: float | None) -> None:
-        """Set the limit.
+        """Set the limit on working time.
 
         Args:
             seconds: maximum working time of a sample; None for no limit.
@@ -153,7 +153,7 @@ def program_ended(command: str, returncode: int, stderr: str) -> None:
     Args:
         command: the command line or the name of the agent.
         returncode: the program's exit code.
-        stderr: the program's standard error.
+        stderr: the error output of the program.
 
     Raises:
         AgentCrashError: the program failed without any model call.

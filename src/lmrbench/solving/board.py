@@ -1,7 +1,7 @@
 """The board of a run: a display of finished samples, samples under way, costs, and the estimated time left.
 
-On a terminal, the board is redrawn every second. Otherwise it is printed as a line at intervals. With --quiet it is not
-shown.
+On a terminal, the board is redrawn every second. If standard error is not a terminal, a one-line summary is printed at
+regular intervals. With --quiet, nothing is shown.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class _UnderWay:
     Attributes:
         name: The name of its task or session.
         answers: Its answers, as pairs of task and sample number.
-        began: When it began, by the monotonic clock.
+        began: The time at which it began, by the monotonic clock.
         error: The error of its last model call, or "".
         usage: The tokens and the cost of its model calls so far.
     """
@@ -87,7 +87,12 @@ class Board:
                 self._outcomes.pop(key, None)
 
     def note(self, sample: str, calls: Iterable[ModelEvent]) -> None:
-        """Record the model calls of a sample under way."""
+        """Update the usage and the last error of a sample under way.
+
+        Args:
+            sample: The sample's UUID.
+            calls: All model calls of the sample so far.
+        """
         made = list(calls)
         usage = sum((call.output.usage for call in made if call.output.usage is not None), ModelUsage())
         with self._lock:
@@ -95,7 +100,7 @@ class Board:
             self._under_way[sample] = replace(self._under_way[sample], error=error, usage=usage)
 
     def end(self, sample: str) -> None:
-        """Record that a sample has ended. If it has answers, they are graded next."""
+        """Record that a sample has ended. It counts as being graded until its outcome is recorded."""
         with self._lock:
             ended = self._under_way.pop(sample)
             self._usage += ended.usage
@@ -149,7 +154,7 @@ class Board:
             return
         from rich.live import Live
 
-        # `solving.run` captures Inspect's standard output.
+        # Standard output is not redirected here, because `solving.run` redirects it already.
         with Live(get_renderable=lambda: self._drawn(out), console=out, refresh_per_second=1, redirect_stdout=False):
             yield
 

@@ -1,8 +1,8 @@
 """Papers as solvers read them: the task's summary, the text of the paper's PDF or LaTeX source, or the PDF itself.
 
 lmrbench does not distribute papers. `fetch` and `add` store a PDF or an arXiv source in the user's cache folder with
-its checksum. `paper_text` converts a PDF to text page by page, and takes the body of a LaTeX source as it is, which
-preserves formulas.
+its checksum. `paper_text` converts a PDF to text page by page. The body of a LaTeX source keeps its markup, so that
+formulas are preserved.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class PaperError(LmrbenchError):
 
 
 class PaperCopy(Record):
-    """A stored copy of a paper: its origin, its size, and its SHA-256."""
+    """A stored copy of a paper: the URL that it came from, the SHA-256 of the data, and their size in bytes."""
 
     url: str
     sha256: str
@@ -139,7 +139,7 @@ def fetch(paper: Paper, form: Fetched) -> PaperCopy:
 
 
 def fetch_papers(papers: Iterable[Paper], form: Fetched) -> Iterator[Finished]:
-    """Download papers that the cache does not hold, and yield the outcome for each paper."""
+    """Download the papers that are not in the cache yet, and yield the outcome for each paper."""
     for paper in papers:
         if fetched(paper, form):
             yield Finished(f"{paper.slug}: is in the cache")
@@ -193,10 +193,10 @@ def address(paper: Paper, form: Fetched) -> str:
 
     Args:
         paper: a paper with a page on arXiv, OpenReview or the ACL Anthology, or with a direct link to its PDF.
-        form: the form to look for.
+        form: the form that the URL is for.
 
     Raises:
-        PaperError: the site does not offer this form, or is not one of these.
+        PaperError: the site does not offer this form, or the URL of the PDF is not known.
     """
     page = str(paper.url).rstrip("/")
     parts = urlsplit(page)
@@ -214,14 +214,14 @@ def address(paper: Paper, form: Fetched) -> str:
 
 
 def latex_text(data: bytes, place: Path) -> str:
-    """Return the body of the main LaTeX file of an arXiv source, with its includes and without comments.
+    """Return the body of the main LaTeX file of an arXiv source, with included files inserted and comments removed.
 
     Args:
         data: a gzipped tar archive, or a single gzipped file.
-        place: the file's name in messages.
+        place: the file to name in error messages.
 
     Raises:
-        PaperError: the data is not gzipped, is too large, or holds no LaTeX document.
+        PaperError: the data is not gzipped, is too large, or contains no LaTeX document.
     """
     files = _unpacked(data, place)
     mains = [name for name, text in files.items() if "\\documentclass" in text and "\\begin{document}" in text]
@@ -250,7 +250,7 @@ def _unpacked(data: bytes, place: Path) -> dict[str, str]:
 
 
 def _included(files: dict[str, str], name: str, above: tuple[str, ...]) -> str:
-    """Return a file's text with its includes expanded; `above` holds the files that include it."""
+    """Return a file's text with included files inserted; `above` names the files that include it, directly or not."""
 
     def replace(match: re.Match[str]) -> str:
         wanted = str(PurePosixPath(match[1].strip()))

@@ -8,12 +8,12 @@ from lmrbench.records import Record
 
 
 class Program(Record):
-    """An agent that is a program.
+    """A coding agent that runs as a program in the sandbox.
 
     Attributes:
         command: Its command line for Bash. The task's message is on standard input.
-        events: A Bash glob for the files of its events, each of which contains one JSON object.
-        library: The Python package that the bridge needs to serve the program's protocol.
+        events: A Bash glob for the files to which the program writes its events, one JSON object per file.
+        library: The Python package that Inspect's bridge needs to speak the program's protocol.
     """
 
     command: str
@@ -23,20 +23,20 @@ class Program(Record):
 
 PROGRAMS: Mapping[str, Program] = {
     "claude_code": Program(
-        # Claude Code refuses to skip permissions as root unless IS_SANDBOX says that it is in a sandbox.
+        # As root, Claude Code refuses to skip permission prompts unless IS_SANDBOX is set.
         command="DISABLE_AUTOUPDATER=1 CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 IS_SANDBOX=1"
         " claude --print --dangerously-skip-permissions",
         library="anthropic",
     ),
     "codex_cli": Program(
-        # Codex offers plain tools to models that it does not know, such as `inspect`, instead of having them write
-        # programs that call tools.
+        # Codex does not know a model named `inspect`, and offers plain tools to models that it does not know. Models
+        # that it knows are asked to write programs that call tools.
         command="codex exec --model inspect --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox"
         " -c model_provider=bridge -c model_providers.bridge.name=bridge"
         ' -c model_providers.bridge.base_url="$OPENAI_BASE_URL" -c model_providers.bridge.env_key=OPENAI_API_KEY -',
     ),
     "mini_swe_agent": Program(
-        # The agent runs without the packages of the task, and the commands that it starts run with them.
+        # PYTHONPATH contains the packages of the task. It is cleared for the agent and restored for its commands.
         command="MSWEA_CONFIGURED=1 MSWEA_SILENT_STARTUP=1 MSWEA_COST_TRACKING=ignore_errors PYTHONPATH="
         ' mini --yolo --exit-immediately --cost-limit 0 --model openai/inspect --task "$(cat)"'
         ' --config mini.yaml --config environment.env.PYTHONPATH="$PYTHONPATH"',

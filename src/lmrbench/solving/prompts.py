@@ -1,7 +1,7 @@
 """Prompts: the single message of the prompt setting, and the first message of an agent's conversation.
 
-A prompt that is too long is cut: first the end of the paper, then the files other than the goal files, beginning with
-the last file, and then the goal files around the targets. The targets and the instruction are never cut.
+A prompt that is too long is cut in this order: the end of the paper, the context files (the last one first), and the
+goal files, which contain the targets and keep the lines nearest to them. The targets and the instruction are never cut.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from lmrbench.tasks.workspace import (
 
 CUT = "\n\n[The rest is left out.]"
 _TEXTS = frozenset({".py", ".pyi", ".md", ".rst", ".txt", ".toml", ".yaml", ".yml", ".cfg", ".ini", ".sh"})
-# Words of prose and code: `get_scores` and `GetScores` both consist of "get" and "scores".
+# A word in prose or part of a name in code: `get_scores` and `GetScores` both consist of "get" and "scores".
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 
 
@@ -42,8 +42,8 @@ class Message:
 
     Attributes:
         text: the message.
-        cut: for each part that was cut, the number of characters shown and the number that the part has.
-        retrieved: the files that a search added.
+        cut: for each part that was cut, its number of characters after and before the cut.
+        retrieved: the files that were added because they match the task (see `retrieved`).
     """
 
     text: str
@@ -54,15 +54,15 @@ class Message:
 def prompt_message(
     task: Task, inputs: Inputs, paper: Form, limit: int, retrieve: int = 0, form: PromptForm = "lmrbench"
 ) -> Message:
-    """Return the message of the prompt setting.
+    """Return the only message that a model gets in the prompt setting.
 
     Args:
         task: the task to solve.
         inputs: `full` shows the goal files and the context files, `paper+file` the goal files, and `paper` only the
             signatures of the targets.
-        paper: the form of the paper.
-        limit: maximum number of characters, unless targets and instruction alone are longer.
-        retrieve: with `full`, the number of further files to search for.
+        paper: the form in which the paper is shown.
+        limit: maximum number of characters. Parts that are never cut may exceed it.
+        retrieve: with inputs `full`, the maximum number of further files of the repository to show; see `retrieved`.
         form: the form of the prompt: that of lmrbench, or that of the LMR-BENCH paper (appendix D).
 
     Raises:
@@ -132,19 +132,21 @@ def _closing(task: Task, inputs: Inputs, form: PromptForm) -> str:
     if form == "paper":
         return asked
     several = (
-        " Each goal file gets its targets, and what they use, from this block." if len(task.goal_files) > 1 else ""
+        " The targets in this block, and the code that they use, are copied to their goal files."
+        if len(task.goal_files) > 1
+        else ""
     )
     return (
         f"{asked}\n## Form of the answer\n\n"
         f"Answer with {targets} alone, complete, in one fenced block of Python, together with any new helpers and "
-        f"imports that are needed. A method is written inside its class.{several}\n"
+        f"imports that are needed. Write a method inside its class.{several}\n"
     )
 
 
 def _assembled(
     task: Task, fixed: _Fixed, goals: Mapping[str, str], cuttable: Mapping[str, str], form: PromptForm
 ) -> str:
-    """Return the whole message. `cuttable` holds the paper first, then the context files."""
+    """Return the whole message. The first item of `cuttable` is the paper, and the others are context files."""
     (_, text), *others = cuttable.items()
     paper = f"\n## Paper\n\n{text}\n"
     code = [f"\n## Goal file `{name}`\n\n{_fenced(text)}\n" for name, text in goals.items()]
@@ -158,7 +160,7 @@ def _assembled(
 
 
 def _goals_cut(task: Task, texts: Mapping[str, str], room: int) -> dict[str, str]:
-    """Cut each goal file around its targets, to its share of `room` characters."""
+    """Cut each goal file to its share of `room` characters, keeping the lines nearest to its targets."""
     total = sum(map(len, texts.values()))
     places: dict[str, list[tuple[int, int]]] = {name: [] for name in texts}
     for target, (first, text) in target_texts(task, masked_files(task)).items():
@@ -193,7 +195,7 @@ def _fenced(code: str) -> str:
 
 
 def beginning(text: str, room: int) -> str:
-    """Return the beginning of a text, cut at the end of a paragraph if one ends in its second half.
+    """Return the beginning of a text, cut after a paragraph if that keeps more than half of the characters that fit.
 
     Args:
         text: the text to cut.
@@ -211,7 +213,7 @@ def around(text: str, places: Sequence[tuple[int, int]], room: int) -> str:
 
     Args:
         text: the file's content.
-        places: the first and last line of each range, counted from 1. These lines are kept even without room.
+        places: the first and last line of each range, counted from 1. These lines are kept even if they exceed `room`.
         room: maximum number of characters.
     """
     lines = text.splitlines(keepends=True)

@@ -1,7 +1,7 @@
-"""Inspect's sandbox interface over `session.AgentSession`, for agents without Docker.
+"""An Inspect sandbox environment that runs agents in a `session.AgentSession` instead of a Docker container.
 
-Any Inspect task can use it with `sandbox="bubblewrap"`. In a sample's metadata, `packages` lists the packages to show,
-separated by commas, and `requirements` the requirements that they must meet, one per line.
+Any Inspect task can use it with `sandbox="bubblewrap"`. In a sample's metadata, `packages` lists the packages that
+are visible in the sandbox, separated by commas, and `requirements` the requirements that they must meet, one per line.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class BubblewrapSandboxEnvironment(SandboxEnvironment):
     """A namespace for one sample, in which all commands run as one unprivileged user."""
 
     def __init__(self, session: AgentSession) -> None:
-        """Use a running session."""
+        """Wrap a session, which `sample_cleanup` closes."""
         super().__init__()
         self.session = session
 
@@ -87,11 +87,11 @@ class BubblewrapSandboxEnvironment(SandboxEnvironment):
 
     @classmethod
     def config_deserialize(cls, config: dict[str, Any]) -> BaseModel:
-        """Read a configuration from a log."""
+        """Convert a configuration from the form that it has in a log."""
         return BubblewrapConfig(**config)
 
     def default_polling_interval(self) -> float:
-        """Return the polling interval in seconds. It is short because polling is cheap here."""
+        """Return the polling interval in seconds, which is short because polling this sandbox is cheap."""
         return 0.2
 
     async def exec(

@@ -1,4 +1,4 @@
-"""Runs of one system over the suite: Inspect's `eval_set` collects answers, which are graded as they arrive.
+"""Run one system on the suite: Inspect's `eval_set` collects answers, which are graded as they arrive.
 
 The run folder holds the files that `lmrbench grade` writes, `usage.jsonl`, `progress.jsonl` if agents were traced,
 Inspect's logs in `logs/`, and every model answer in `cache/`, so that a resumed run repeats no request. Samples left
@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from inspect_ai import eval_set
-from inspect_ai._util.error import PrerequisiteError  # inspect-evals-lint: ignore[private_api_imports] -- no other
+from inspect_ai._util.error import PrerequisiteError  # inspect-evals-lint: ignore[private_api_imports] -- no public one
 from inspect_ai.model import CachePolicy, Model
 
 from lmrbench.errors import RecordError
@@ -57,7 +57,7 @@ def solve(
     suite: Path,
     set_aside: Callable[[int], None] = lambda count: None,
 ) -> Run:
-    """Ask for the missing answers to the chosen tasks, and grade them.
+    """Ask the model for the answers that the run folder lacks, and grade them.
 
     Args:
         folder: a new run folder, or one to resume.
@@ -82,7 +82,7 @@ def solve(
         set_aside(foreign)
     graded = {Answer(terms.system, terms.task, terms.sample): data for terms, data in held.items()}
     board = Board(expected, {(item.task, item.sample): item.correct for item in read_run(folder).grades})
-    # Inspect prints to standard output, which is reserved for lmrbench's own results.
+    # Output that Inspect prints is discarded, because standard output is reserved for lmrbench's own results.
     quiet, reporting = redirect_stdout(io.StringIO()), _reporting(SampleGrader(grader, folder, graded), board)
     with quiet, board.shown(), _cached_in(folder / CACHE), reporting:
         stopped = _evaluate(folder, settings, model, chosen, suite)
@@ -90,7 +90,7 @@ def solve(
     # If the log of a sample was lost when the run was killed, the sample has two submissions, of which the last counts.
     submissions = {(item.task, item.sample): item for item in read_lines(folder / SUBMISSIONS, Submission)}
     write_submissions(folder, list(submissions.values()))
-    # Answers whose grades have other seeds, or come from another installation, are graded again with the run's seeds.
+    # Answers that were graded with other seeds or by another installation are graded again, with the seeds of the run.
     for _ in grade_into(folder, list(submissions.values()), grader, set_aside=set_aside):
         pass
     run = read_run(folder)
@@ -101,7 +101,8 @@ def solve(
 
 def _evaluate(folder: Path, settings: Settings, model: Model, chosen: Sequence[Task], suite: Path) -> str:
     """Have Inspect evaluate the chosen tasks, and return the reason why samples may be missing from its logs."""
-    # Inspect identifies an evaluation by its arguments. These leave out the number of samples, so that a run can grow.
+    # Inspect identifies an evaluation by its arguments. The number of samples is always 1 in them, so that a run can be
+    # extended by further samples.
     arguments = settings.model_copy(update={"system": settings.name, "samples": 1})
     wanted = lmr_bench(
         tasks=[task.id for task in chosen],
@@ -117,7 +118,7 @@ def _evaluate(folder: Path, settings: Settings, model: Model, chosen: Sequence[T
             # Write every sample to disk as soon as it is done.
             log_buffer=1,
             log_realtime=False,
-            # A failed sample does not end the others. Running the command again retries it.
+            # If a sample fails, the others go on. The failed sample is retried when the command is run again.
             fail_on_error=True,
             continue_on_fail=True,
             retry_attempts=1,
@@ -137,23 +138,27 @@ def _evaluate(folder: Path, settings: Settings, model: Model, chosen: Sequence[T
 
 
 def _check_conditions(folder: Path, settings: Settings) -> None:
-    """Raise RecordError if a folder holds answers made under other conditions; if it has none, delete its logs."""
+    """Raise RecordError if a folder contains answers that were made under other conditions.
+
+    If the conditions differ but the folder contains no answers, its logs are deleted.
+    """
     before = read_facts(folder)
     if before is None or not (other := _other_conditions(before, settings)):
         return
     if (folder / SUBMISSIONS).exists() and (folder / SUBMISSIONS).stat().st_size:
         raise RecordError(
-            f"{folder} was run with other settings ({', '.join(other)}); repeat them, or name another folder with --out"
+            f"{folder} was run with other settings ({', '.join(other)}); use the same settings, "
+            "or name another folder with --out"
         )
     shutil.rmtree(folder / LOGS, ignore_errors=True)
 
 
 def _other_conditions(before: RunFacts, settings: Settings) -> list[str]:
-    """Return the settings in which a stored run differs, with both values; ["kind"] if it was not a run of a model."""
+    """Return the settings that differ from those of a stored run, or ["kind"] if that was not a run of a model."""
     if before.solving is None:
         return ["kind"]
     earlier, wanted = (Settings.model_validate(item) for item in (before.solving, settings.recorded()))
-    # A run may be extended by further samples of each task, so their number may differ.
+    # A run may be extended by further samples of each task, so the number of samples may be larger than before.
     grown = earlier.model_copy(update={"samples": max(earlier.samples, wanted.samples)})
     asked = wanted.conditions
     return [
@@ -165,7 +170,7 @@ def _other_conditions(before: RunFacts, settings: Settings) -> list[str]:
 
 @contextmanager
 def _cached_in(folder: Path) -> Iterator[None]:
-    """Have Inspect cache model answers in a folder, by setting the environment variable for it."""
+    """Set the environment variable that makes Inspect cache model output in a folder."""
     name = "INSPECT_CACHE_DIR"
     before = os.environ.get(name)
     os.environ[name] = str(folder.resolve())
@@ -180,7 +185,7 @@ def _cached_in(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _reporting(grader: SampleGrader, board: Board) -> Iterator[None]:
-    """Have all scorers in this context use a grader, and all solvers and scorers report to a board."""
+    """While the context is open, make scorers use a grader, and make solvers and scorers report to a board."""
     of_grader, of_board = grader_of_run.set(grader), board_of_run.set(board)
     try:
         yield

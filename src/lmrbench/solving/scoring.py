@@ -1,7 +1,7 @@
 """The Inspect scorer of lmrbench, which collects the solver's answer and grades it with `lmrbench.grading`.
 
 No part of a check is visible to the solver or written to a log. A score contains the number of cases that match, the
-number and the verdict of the first case that does not match, and the way in which the solver ended. A fault of the
+number and the verdict of the first failed case, and the status with which the solver ended. A fault of the
 provider or this machine raises an error, so that the sample can be run again.
 """
 
@@ -63,7 +63,7 @@ from lmrbench.tasks.tiers.logged import COUNT
 from lmrbench.tasks.workspace import REPO, workspace_files
 from lmrbench.text import printable
 
-# Key of the submission in a sample's store, for scorers that run after the sandbox is gone.
+# The key of the submission in a sample's store. Scorers that run after the sandbox was closed read it there.
 SUBMISSION = "lmrbench:submission"
 
 
@@ -74,7 +74,7 @@ class SampleGrader:
     Attributes:
         grader: the grader of the whole suite.
         folder: the run folder; None to write nothing.
-        graded: the folder's grades that may still be valid, as JSON by answer.
+        graded: the earlier grades in the folder, each as JSON, by answer. They are reused if they are still valid.
     """
 
     grader: Grader
@@ -83,7 +83,7 @@ class SampleGrader:
     _writing: threading.Lock = field(default_factory=threading.Lock)
 
     def grade(self, submission: Submission) -> Grade:
-        """Grade a submission, or reuse its earlier grade, and write both to the run folder."""
+        """Grade a submission, or reuse its earlier grade, and write the submission and the grade to the run folder."""
         data = self.graded.get(submission.answer)
         earlier = [] if data is None else [read_record(data, Grade, f"{self.folder}")]
         ((_, result),) = self.grader.grade_all([submission], earlier)
@@ -124,15 +124,16 @@ def unit_tests(
     run_folder: str | None = None,
     system: str | None = None,
 ) -> Scorer:
-    """Score whether all ordinary cases match, whether all cases match, and the share of cases that match.
+    """Grade answers and score them by three values: `correct`, `robust` and `cases`.
 
-    The values are named `correct`, `robust` and `cases`.
+    `correct` is 1 if every ordinary case matches, `robust` is 1 if every case matches, and `cases` is the share of
+    cases that match.
 
     Args:
         suite: the suite's folder.
         in_workspace: whether the answer is in the sample's sandbox instead of the model's last message.
-        seed: the seed of the cases; if None, that of the run folder or else of this machine.
-        run_folder: a run folder to write submissions and grades to as well.
+        seed: the seed of the cases; if None, the seeds of the run folder, or else this machine's own seed.
+        run_folder: a run folder to which submissions and grades are written, in addition to Inspect's log.
         system: the system's name in records; the model's name if None.
     """
 
@@ -186,8 +187,8 @@ def _joined(scores: Mapping[str, Score]) -> Score:
 def _require_answer(limit: str, tasks: Sequence[str], sample: int) -> None:
     """Raise ProviderError if the provider failed, or never responded before a time limit.
 
-    Inspect's own limits skip the rest of the solver and continue with the scorer, so `Attendance` does not see such
-    faults.
+    If one of Inspect's own limits is reached, Inspect skips the rest of the solver and calls the scorer, so
+    `Attendance` does not see such faults.
     """
     events = transcript().events
     if fault := provider_fault(events) or (silence(events) if limit in ("time", "working") else ""):
@@ -197,7 +198,7 @@ def _require_answer(limit: str, tasks: Sequence[str], sample: int) -> None:
 
 
 async def _read_answer(task: Task, state: TaskState, in_workspace: bool, system: str) -> tuple[Submission, str, bool]:
-    """Return a sample's submission, the reason if it can't be used or "", and whether the goal files are unchanged."""
+    """Return a sample's submission, the error if it can't be used (or ""), and whether the goal files are unchanged."""
     submission = Submission(system=system, task=task.id, sample=state.epoch - 1, code="")
     refusal, untouched = "", False
     try:
@@ -228,7 +229,7 @@ async def _from_sandbox(task: Task, system: str, sample: int) -> Submission:
         listed = await sandbox().exec(["find", ".", "-type", "f", "-size", f"-{MAX_CODE_BYTES >> 10}k"], timeout=60)
         found = {line.removeprefix("./") for line in listed.stdout.split("\n")}
     except (TimeoutError, OutputLimitExceededError):
-        # There are too many files to warn about.
+        # There are too many files to list, so there are no warnings about added files.
         found = set()
     files = await read_workspace(sorted(wanted))
     submission = await anyio.to_thread.run_sync(_collected, task, files, system, sample)
@@ -239,7 +240,7 @@ async def _from_sandbox(task: Task, system: str, sample: int) -> Submission:
 
 
 async def _counted_runs(task: Task) -> int | None:
-    """Return how often `replay.py` ran the experiment in the sample's workspace; None for a task without results."""
+    """Return the number of times that `replay.py` ran the experiment, or None if the task has no logged results."""
     if not task.files.results:
         return None
     return (await read_workspace([COUNT])).get(COUNT, b"").count(b"\n")
@@ -313,7 +314,7 @@ class SuiteTasks(dict[str, Task]):
         self.suite = suite
 
     def __missing__(self, name: str) -> Task:
-        """Create the forensic task of this id."""
+        """Create and store the forensic task with this id."""
         if not is_forensic(name):
             raise KeyError(name)
         _, ((task, draw),) = select_with_draws(tuple(self.values()), [name])

@@ -16,8 +16,9 @@ def secret_folders(suite: Path) -> tuple[Path, ...]:
         suite: the suite's folder.
 
     Returns:
-        The folders of the suite and its parts; the git checkouts around them, whose history and runs hold answers; and
-        the cache folder, which holds the seed and the references' outputs.
+        The folders of the suite and of the suites that it combines; the git checkouts that contain these folders,
+        because their history and run folders may contain answers; and the cache folder, which contains this machine's
+        seed and the observations of references.
     """
     folders = [folder.resolve() for folder in suite_folders(suite)]
     return (
@@ -28,7 +29,7 @@ def secret_folders(suite: Path) -> tuple[Path, ...]:
 
 
 def _checkout(suite: Path) -> Iterator[Path]:
-    """Yield the git checkout around a folder and, for a linked worktree, the repository that it belongs to."""
+    """Yield the git checkout that contains a folder and, if that is a linked worktree, its repository."""
     root = next((folder for folder in suite.parents if (folder / ".git").exists()), None)
     if root is None:
         return

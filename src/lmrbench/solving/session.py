@@ -1,9 +1,9 @@
-"""A namespace that an agent works in: it runs any number of commands and holds files until it is closed.
+"""A namespace in which an agent works. It runs commands and keeps files until it is closed.
 
-It is built like the sandbox for grading (see `sandbox.backends.bubblewrap`): no network except its own loopback
-interface, no home and no suite. It shows the system, the interpreter and the packages that the task imports, all
-read-only. The folders that an agent may write to are private and in memory. The program `inside.session` runs in the
-namespace and serves requests on a Unix socket.
+The namespace is isolated like the sandbox for grading (see `sandbox.backends.bubblewrap`): it has no network except its
+own loopback interface, and contains neither the user's home folder nor the suite. The system, the interpreter and the
+packages that the task imports are visible, all read-only. The folders that an agent may write to are private and in
+memory. The program `inside.session` runs in the namespace and serves requests on a Unix socket.
 """
 
 from __future__ import annotations
@@ -87,11 +87,11 @@ class AgentSession:
         """Start the namespace.
 
         Args:
-            imports: top-level packages to show.
+            imports: the top-level packages that are visible.
             secrets: folders that must not be visible.
-            shown: further folders to show read-only.
+            shown: further folders that are visible, read-only.
             limits: limits on all commands together.
-            environment: the virtual environment that packages come from; that of lmrbench if None.
+            environment: the virtual environment that packages come from; if None, that of lmrbench.
 
         Raises:
             SandboxError: the namespace can't be set up.
@@ -216,7 +216,7 @@ class AgentSession:
         raise self._lost()
 
     def close(self) -> None:
-        """End all processes in the namespace. Further calls have no effect."""
+        """End all processes in the namespace. Closing it again has no effect."""
         self._end()
         shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -263,9 +263,10 @@ async def _frames(stream: SocketStream) -> AsyncIterator[tuple[int, bytes]]:
 
 
 def _other_names(python: Path) -> list[tuple[str, str]]:
-    """Return the links next to an interpreter, such as python3, through which virtual environments refer to it.
+    """Return the symbolic links in an interpreter's folder that point to it, such as python3, with their target.
 
-    The system's interpreters need none, because /usr is shown as a whole.
+    Virtual environments may refer to the interpreter by such a link. Nothing is returned for the system's interpreters,
+    because the whole of /usr is visible anyway.
     """
     if python.parent.is_relative_to("/usr"):
         return []

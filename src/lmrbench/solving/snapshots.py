@@ -2,8 +2,8 @@
 
 A turn is a successful model call and the agent's actions until the next one. Taking a snapshot adds no event to the
 transcript, runs no command in the sandbox, and does not count towards the limit on the agent's working time. Snapshots
-stay in memory until the agent has ended and are graded then (by `scoring`), because grading at the same time would slow
-down the agent's tools, whose time is limited.
+are kept in memory, and `scoring` grades them when the agent has ended. Grading them earlier would slow down the agent's
+tools, which have time limits.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Trace:
     Attributes:
         paths: the files that snapshots contain.
         handed_out: the files as the agent received them.
-        after: the files after each turn.
+        after: the files after each turn, by the number of the turn.
     """
 
     paths: tuple[str, ...]
@@ -52,7 +52,7 @@ _traces: WeakKeyDictionary[Transcript, Trace] = WeakKeyDictionary()
 
 
 async def start_trace(task: Task) -> None:
-    """Begin to trace this sample. From now on, `take_snapshot` stores the files that an answer consists of."""
+    """Start tracing this sample: from now on, `take_snapshot` stores the files that an answer consists of."""
     paths = (*(f"{REPO}/{file}" for file in task.goal_files), ANSWER)
     _traces[transcript()] = Trace(paths, await _snapshot(paths))
 

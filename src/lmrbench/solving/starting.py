@@ -1,4 +1,4 @@
-"""Open a model, and have it solve tasks and store the answers in a run folder."""
+"""Open a model, have it solve tasks, and store its answers in a run folder."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def solve_with(
     plan: GradingPlan,
     set_aside: Callable[[int], None],
 ) -> Run:
-    """Open the model that the settings name, and have it solve the chosen tasks; see `lmrbench.solving.run.solve`.
+    """Open the model named in the settings, and have it solve the chosen tasks; see `lmrbench.solving.run.solve`.
 
     Args:
         settings: The model, and the conditions under which it solves tasks.
-        prices: The file of prices, as `set_prices` reads it.
+        prices: A file of prices in the format of `set_prices`, or None.
         tasks: The tasks to solve.
         folder: The run folder.
-        plan: The conditions of the grading.
-        set_aside: Called with the number of grades that this installation did not make.
+        plan: The conditions under which answers are graded.
+        set_aside: Called with the number of grades in the folder that this installation did not make, if any.
 
     Raises:
-        UsageError: The model can't be set up, or there is a limit on costs but no price of the model.
+        UsageError: The model can't be set up, or the cost is limited but no price of the model is known.
     """
     if prices is not None:
         settings = settings.model_copy(update={"prices": set_prices(prices, settings.model)})

@@ -1,4 +1,4 @@
-"""The benchmark as an Inspect task, with one sample for each task of the suite or each session of an agent.
+"""The benchmark as an Inspect task, with one sample per task of the suite, or per session if an agent solves them.
 
 An invalid option raises `OptionError`, which both Inspect's command line (`-T`) and that of lmrbench print as one line.
 """
@@ -13,7 +13,7 @@ from typing import Any
 import anyio.to_thread
 import yaml
 from inspect_ai import Epochs, Task, task
-from inspect_ai._util.error import PrerequisiteError  # inspect-evals-lint: ignore[private_api_imports] -- no other
+from inspect_ai._util.error import PrerequisiteError  # inspect-evals-lint: ignore[private_api_imports] -- no public one
 from inspect_ai.agent import as_solver
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.log import transcript
@@ -65,10 +65,10 @@ def lmr_bench(
     Args:
         tasks: Task ids, papers, categories or globs, separated by commas; all tasks if empty.
         tier: function, method, forensic or twin; ids select tasks of any tier.
-        fresh: With the forensic tier, a seed for draws other than the published ones.
+        fresh: In the forensic tier, the seed of new draws, which replace the published ones.
         seed: Seed of the checks' cases; this machine's own seed by default.
         suite: core, real, live, all, or the folder of your own suite.
-        run_folder: A run folder to write submissions and grades to as well.
+        run_folder: A run folder to which submissions and grades are written, in addition to Inspect's log.
         settings: Values of fields in `lmrbench.models.settings.TASK_FIELDS`, such as `setting=agent` or `samples=5`.
 
     Raises:
@@ -108,21 +108,21 @@ def lmr_bench(
 
 
 def epochs_of(samples: int) -> Epochs:
-    """Return Inspect's epochs for a number of answers to each task, with the reducers to report."""
+    """Return Inspect's epochs for a number of answers per task, with the reducers whose scores are reported."""
     return Epochs(samples, ["mean", f"pass_at_{samples}"] if samples > 1 else ["mean"])
 
 
 def _chosen(known: SuiteTasks, patterns: list[str], tier: Tier, fresh: int | None) -> tuple[SuiteTask, ...]:
-    """Return the tasks that patterns select. Forensic tasks are created in the process."""
+    """Return the tasks that patterns select. Forensic tasks are created when they are selected."""
     listed, draws = select_with_draws(tuple(known.values()), patterns, tier, fresh)
     return (*listed, *(known[f"{task.paper.slug}/{draw}"] for task, draw in draws))
 
 
 @solver
 def answer(suite: str, repairs: int, time_limit: float | None) -> Solver:
-    """Ask for an answer. While it can't be inserted into the repository, ask again, up to `repairs` times.
+    """Ask the model for an answer, and ask again if the answer can't be inserted into the repository.
 
-    The model is told why its answer can't be used, but never what the check finds.
+    The model is told why its answer can't be used, but nothing about the results of the check.
 
     Args:
         suite: the suite's folder.
@@ -143,7 +143,9 @@ def answer(suite: str, repairs: int, time_limit: float | None) -> Solver:
                 await anyio.to_thread.run_sync(read_submission, suite_task, submission)
                 break
             except SubmissionError as error:
-                state.messages.append(ChatMessageUser(content=f"That can't be used: {error}. Answer again, in full."))
+                state.messages.append(
+                    ChatMessageUser(content=f"Your answer can't be used: {error}. Answer again, in full.")
+                )
                 state = await generate(state)
         return state
 
@@ -189,7 +191,7 @@ def _prompt_sample(item: SuiteTask, settings: Settings) -> Sample:
 
 
 def _sessions(tasks: Sequence[SuiteTask], settings: Settings) -> list[list[SuiteTask]]:
-    """Group tasks into the sessions in which they are solved."""
+    """Group tasks into sessions. The tasks of a session are solved together in one workspace."""
     if settings.session == "task":
         return [[task] for task in tasks]
     # Each forensic task changes the repository in its own way, so forensic tasks never share a workspace.

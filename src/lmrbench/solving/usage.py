@@ -1,6 +1,7 @@
 """Cost and outcome of each answer of a run, read from Inspect's logs.
 
-Each sample gets a line in `usage.jsonl`; the snapshots of traced samples get lines in `progress.jsonl`.
+Each answer gets a line in `usage.jsonl`. If the agent was traced, each snapshot of its workspace gets a line in
+`progress.jsonl`.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from lmrbench.runs.records import UNANSWERED, Snapshot, Usage
 def write_usage(folder: Path, system: str, expected: set[tuple[str, int]], stopped: str) -> list[Usage]:
     """Write `usage.jsonl`, and `progress.jsonl` if samples were traced, from the logs of a run.
 
-    A sample that was answered once keeps this answer, even if a later attempt failed.
+    If several attempts at a sample are logged, the last one counts, but an answer is never replaced by a failure.
 
     Args:
         folder: the run folder.
@@ -34,7 +35,7 @@ def write_usage(folder: Path, system: str, expected: set[tuple[str, int]], stopp
         stopped: the reason to record for samples that are not in the logs.
 
     Returns:
-        The lines of the expected samples.
+        The usage of the expected samples, ordered by task and sample number.
     """
     usages: dict[tuple[str, int], Usage] = {}
     snapshots: dict[tuple[str, int], list[Snapshot]] = {}
@@ -132,7 +133,7 @@ def _noted(sample: EvalSample) -> dict[str, Any]:
 
 
 def _paid(calls: Sequence[ModelEvent]) -> dict[str, Any]:
-    # Answers from the cache count as well: they were paid for before the run was interrupted.
+    # Model output from the cache counts as well, because it was paid for before the run was interrupted.
     total = sum((call.output.usage for call in calls if call.output.usage is not None), ModelUsage())
     return {
         "input_tokens": input_tokens(total),
@@ -142,7 +143,7 @@ def _paid(calls: Sequence[ModelEvent]) -> dict[str, Any]:
 
 
 def _working_seconds(events: list[Event], until: Event | None = None) -> float:
-    """Return the working time in Inspect's span `solvers`, up to an event if one is given."""
+    """Return the seconds of working time in Inspect's span `solvers`; with `until`, only those before that event."""
     begin = next((event for event in events if isinstance(event, SpanBeginEvent) and event.name == "solvers"), None)
     if begin is None:
         return 0.0

@@ -14,7 +14,7 @@ from lmrbench.source.syntax import FunctionNode, ParsedSource, TextEdit, lines_o
 
 
 def with_quoted_annotations(mask: ParsedSource, candidate: ParsedSource) -> ParsedSource:
-    """Quote the annotations of a candidate if it has the import and the masked file does not.
+    """Quote the annotations of a candidate if only the candidate has `from __future__ import annotations`.
 
     The number of lines does not change.
 

@@ -24,7 +24,7 @@ _OUTSIDE = re.compile(
     rf"|(?P<dropped>{_INVISIBLE})|(?P<space>{_SPACE})",
     re.DOTALL,
 )
-# Special tokens with which a model ends a text.
+# Special tokens that models write at the end of a text.
 _END = re.compile(
     r"(?:<\|[\w .-]{1,40}\|>|<｜[^｜\n]{1,40}｜>|</s>|<eos>|<end_of_turn>|\[/?INST\])[ \t]*$", re.MULTILINE
 )

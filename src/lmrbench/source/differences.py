@@ -1,7 +1,7 @@
 """Report the edits of a candidate that were not transplanted, one line each.
 
-If the candidate's scope contains none of the masked file's definitions other than targets, it is taken for a fragment,
-and its missing definitions are not reported.
+A scope of the candidate that contains none of the masked file's definitions, apart from targets, is treated as a
+fragment. Definitions that a fragment lacks are not reported.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def differences(
     wanted: Mapping[Scope, set[str]],
     taken: Mapping[Scope, Collection[ScopeEntry]],
 ) -> tuple[str, ...]:
-    """Describe everything in the candidate that was left out.
+    """Return a description of everything in the candidate that was left out.
 
     Args:
         new: The candidate's file.
@@ -47,7 +47,7 @@ def differences(
 
 
 def shortened(lines: Sequence[str], most: int) -> tuple[str, ...]:
-    """Return at most `most` lines; if there are more, a further line gives the number of the rest."""
+    """Return the first `most` lines; if there are more, append a line with the number of lines left out."""
     rest = len(lines) - most
     return (*lines[:most], f"and {rest} more") if rest > 0 else tuple(lines)
 

@@ -1,7 +1,8 @@
 """Extract a submission from the file that it was transplanted into.
 
 `excerpt` compares that file with the masked one and returns the targets and everything else that the transplant added.
-`bare` removes everything without effect on the program: comments, docstrings and other constants used as statements.
+`bare` removes everything that has no effect on the program: comments, docstrings and other constants used as
+statements.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def excerpt(masked: str, answered: str, qualnames: Sequence[str]) -> str:
 
 
 def bare(text: str) -> str:
-    """Remove comments, docstrings and other constants used as statements. The program still computes the same.
+    """Remove comments, docstrings and other constants used as statements, which have no effect on a program.
 
     Raises:
         SyntaxError: The text is not Python.
@@ -89,7 +90,7 @@ def _is_idle(statement: ast.stmt) -> bool:
 
 
 def _whole_line(source: ParsedSource, edit: TextEdit) -> TextEdit:
-    """Extend an edit to whole lines if nothing else is on these lines; otherwise keep the lines valid Python."""
+    """Extend an edit to whole lines if nothing else is on them. Next to other code, a constant becomes `pass`."""
     start, end, replacement = edit
     before = source.text[source.line_start(start) : start]
     after = source.text[end : source.line_end(source.line(end))]

@@ -1,6 +1,6 @@
 """Mutation operators that change one expression: the usual operators, and operators for numerical code.
 
-An operator gets a node of a target's body and yields its replacements.
+An operator takes a node of a target's body and yields the nodes that may replace it.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _EXCHANGED = (
     ("triu", "tril"), ("sin", "cos"), ("append", "extend"), ("cumsum", "cumprod"), ("train", "eval"),
 )  # fmt: skip
 _EXCHANGES = {old: new for pair in _EXCHANGED for old, new in (pair, pair[::-1])}
-# Methods whose call may be forgotten: x.m(...) becomes x.
+# Methods that are easily forgotten. The operator turns x.m(...) into x.
 _FORGOTTEN = frozenset({
     "detach", "clone", "to", "type_as", "float", "double", "long", "bool", "log", "exp", "sqrt", "square", "pow", "abs",
     "softmax", "log_softmax", "sigmoid", "relu", "norm", "clamp", "clamp_min", "clamp_max", "nan_to_num", "round",
     "masked_fill", "masked_scatter", "transpose", "squeeze", "flip", "sort", "mean", "sum", "cumsum",
     "strip", "lower", "upper", "split", "sorted", "reversed",
 })  # fmt: skip
-# Functions whose call may be forgotten: f(x, ...) becomes x.
+# Functions that are easily forgotten. The operator turns f(x, ...) into x.
 _FORGOTTEN_FUNCTIONS = _FORGOTTEN | frozenset({"relu", "normalize", "logsigmoid", "softplus", "dropout", "int", "set"})
 
 _ARITHMETIC: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
@@ -47,16 +47,16 @@ _MOST_SIMILAR = 2
 _SYMMETRIC = frozenset({"transpose", "max", "min", "maximum", "minimum", "logaddexp", "allclose", "isclose", "zip"})
 _NO_GRADIENT = ("no_grad", "inference_mode")
 AXES = frozenset({"dim", "axis"})
-# Keywords that change no result in grading: they guard against misuse, or name the only device.
+# Keywords that do not change results in grading: `strict` guards against misuse, and there is only one `device`.
 GUARDS = frozenset({"strict", "device"})
 
 
 class Names:
-    """Facts about a whole function that operators need.
+    """Facts about a function that operators on its nodes need.
 
     Attributes:
         without_gradient: Whether a decorator turns gradients off.
-        parameters: The names of its parameters except `self`.
+        parameters: The names of its parameters, except `self` and `cls`.
         stored: The names that it assigns, once for each assignment.
     """
 
@@ -102,11 +102,11 @@ class Operator:
 
 
 def nodes_of(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes that operators may change, depth first: all but annotations, guards and parts of f-strings."""
+    """Yield the nodes that operators may change, depth first: all except annotations, guards and parts of f-strings."""
     if isinstance(node, ast.keyword) and node.arg in GUARDS:
         return
     if isinstance(node, ast.keyword) and node.arg in AXES and isinstance(node.value, ast.UnaryOp):
-        # The sign is kept: dim=1 is often the same axis as dim=-1, so without the sign nothing would change.
+        # The sign is never dropped, because dim=1 is often the same axis as dim=-1, and nothing would change.
         yield from nodes_of(node.value.operand)
         return
     yield node

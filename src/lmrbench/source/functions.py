@@ -1,8 +1,8 @@
 """Find functions in a Python file by qualified name, and mask their bodies.
 
-Names are those of pytest: `function`, `Class.method`, `Outer.Inner.method`, `outer.inner`. `@overload` stubs, property
-setters and property deleters are ignored in favor of the definition that they belong to. A name with two definitions
-of any other kind is an error.
+Functions are named as in pytest: `function`, `Class.method`, `Outer.Inner.method`, `outer.inner`. `@overload` stubs,
+property setters and property deleters are ignored in favor of the definition that they belong to. A name with two
+definitions of any other kind is an error.
 
 `mask` replaces a body with its docstring and `raise NotImplementedError` and changes no other byte. A body extends to
 the last comment that is indented deeper than its `def`, because comments can reveal the answer.
@@ -40,7 +40,7 @@ class Function:
         header: The offset of `def` or `async`.
         body: The offset at which the part that `mask` replaces begins.
         end: The offset at which that part ends, before its newline.
-        one_line: Whether the body is on the line of the colon.
+        one_line: Whether the body is on the same line as the colon before it.
     """
 
     qualname: str
@@ -55,7 +55,11 @@ class Function:
 
 
 def find(data: bytes, qualname: str) -> Function:
-    """Find the function with a qualified name in the bytes of a file.
+    """Return the function that has a qualified name in a file.
+
+    Args:
+        data: The file.
+        qualname: The qualified name, such as `Class.method`.
 
     Raises:
         TaskError: The file cannot be parsed, or does not define exactly one function of that name.
@@ -69,7 +73,7 @@ def find(data: bytes, qualname: str) -> Function:
 
 @lru_cache(maxsize=128)
 def _parsed(data: bytes) -> ParsedSource:
-    # Results are cached, because the tasks of a paper share files.
+    # Results are cached, because several tasks of a paper often have targets in the same file.
     return ParsedSource.parse(decode(data)[0])
 
 
@@ -97,9 +101,9 @@ def mask(data: bytes, qualnames: Iterable[str]) -> bytes:
 
 
 def definitions_named(tree: ast.Module, qualname: str) -> list[Definition]:
-    """Return the definitions of a qualified name in the order of the text, except overload stubs and accessors.
+    """Return the definitions of a qualified name in source order, except overload stubs and property accessors.
 
-    There are several definitions if other branches or later lines define the name again.
+    There are several if the name is defined in several branches, or defined again later in the file.
     """
     found: list[Definition] = [
         (node, parents, siblings)
@@ -140,7 +144,7 @@ def _definitions(
     body: list[ast.stmt],
 ) -> Iterator[tuple[str, ast.stmt, tuple[DefinitionNode, ...], list[ast.stmt]]]:
     """Yield the qualified name, node, parents and siblings of each function, class and named lambda in a body."""
-    # This is a loop rather than a recursion, because a chain of `elif` is nested as deep as it has branches.
+    # A chain of `elif` is nested as deeply as it has branches, so a recursive function could fail on a long one.
     pending: list[tuple[ast.stmt, tuple[DefinitionNode, ...], list[ast.stmt]]]
     pending = [(node, (), body) for node in reversed(body)]
     while pending:

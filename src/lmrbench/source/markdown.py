@@ -17,7 +17,8 @@ from typing import NamedTuple
 
 from lmrbench.source.passages import flush
 
-# Limits on the number of characters that are parsed to find the ends of blocks: relative to the text, and in total.
+# Limits on the number of characters that are parsed to find the ends of blocks: as a multiple of the length of the
+# text, and in total.
 MOST_LOOKS, MOST_CHARACTERS = 20, 5_000_000
 
 _OPENING = re.compile(
@@ -35,7 +36,7 @@ PYTHON = frozenset(
     {"python", "python2", "python3", "py", "py2", "py3", "ipython", "ipython3", "pycon", "jupyter", "sage", "pyi"}
     | {"python-repl", "tool_code"}
 )
-# Blocks of these languages may contain blocks themselves.
+# Fences of these languages are ignored, so that the blocks inside them are found.
 _MARKUP = frozenset({"markdown", "md"})
 
 
@@ -44,7 +45,7 @@ class Block:
     """A fenced block.
 
     Attributes:
-        start: The index of the first line of its content: that of the fence if code follows the fence on the same line.
+        start: The index of the first line of its content. This is the line of the fence if code follows on that line.
         end: The index of the line after the block and its closing fence.
         language: The language in lower case; "" if the fence names none.
         closed: Whether a fence closes the block.
@@ -102,7 +103,7 @@ class _Search:
         self._lines, self._looks = lines, looks
 
     def block(self, number: int) -> Block | None:
-        """Return the block that a line opens."""
+        """Return the block that a line opens, or None if it opens no block."""
         line = self._lines[number]
         opening = ("```" in line or "~~~" in line) and (_OPENING.match(line) or _BEHIND_TEXT.match(line))
         if not opening:

@@ -1,7 +1,7 @@
 """Compare two texts line by line in bounded time.
 
 `difflib` takes cubic time if the same lines repeat often. The texts are therefore cut at lines that occur exactly once
-in both (as in patience diff), and `difflib` compares only the pieces between them, if these are small.
+in both (as in patience diff), and `difflib` compares only the pieces between these lines, if the pieces are small.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Opcode = tuple[str, int, int, int, int]
 def matched(left: Sequence[str], right: Sequence[str]) -> list[Opcode]:
     """Return the opcodes that turn `left` into `right`, in the form of `difflib.SequenceMatcher.get_opcodes`.
 
-    A piece that would take too long to compare is replaced as a whole.
+    For a piece that would take too long to compare, there is a single opcode that replaces the whole piece.
     """
     found: list[Opcode] = []
     budget = _MOST_PAIRS
@@ -61,7 +61,7 @@ def _cut(left: Sequence[str], right: Sequence[str]) -> Iterator[Opcode]:
 def _anchors(left: Sequence[str], right: Sequence[str], top: int, bottom: int) -> list[tuple[int, int]]:
     """Return the longest sequence of lines that are unique in both texts and in the same order, as pairs of positions.
 
-    Only lines between the common top and the common bottom count.
+    The first `top` lines and the last `bottom` lines, which are the same in both texts, are not considered.
     """
     middle, other = range(top, len(left) - bottom), range(top, len(right) - bottom)
     counts = [Counter(text[number] for number in part) for text, part in ((left, middle), (right, other))]

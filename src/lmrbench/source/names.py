@@ -1,6 +1,6 @@
 """Determine which names a piece of Python binds, uses and modifies.
 
-Scopes are those of the language: a name that a function binds is local to it, the variables of a comprehension are
+Scopes follow the rules of Python: a name that a function binds is local to it, the variables of a comprehension are
 local to it, and names in a class body may refer to the enclosing scope. If the result depends on run-time behaviour
 (names in class bodies, annotations), `used` returns too many names rather than too few.
 """
@@ -38,7 +38,7 @@ def bound(*nodes: ast.AST) -> set[str]:
 
 
 def used(*nodes: ast.AST, deferred: bool = True) -> set[str]:
-    """Return the names that nodes take from the scope that contains them.
+    """Return the names that nodes look up in the scope that contains them or outside it.
 
     Args:
         nodes: Statements or expressions of one scope.
@@ -80,7 +80,7 @@ def _in_quoted_annotations(node: ast.ClassDef) -> set[str]:
 
 
 def written(node: ast.AST) -> set[str]:
-    """Return the names whose object a statement changes in place: `x[0] = 1`, `x.y = 1`, or the call `x.append(1)`."""
+    """Return the names of objects that a statement changes in place, such as `x` in `x[0] = 1` or `x.append(1)`."""
     names: set[str | None] = set()
     for part in _same_scope([node]):
         match part:

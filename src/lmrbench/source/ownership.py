@@ -1,7 +1,7 @@
 """Rename a submission's own helpers if the repository uses their names for something else.
 
-This applies to fragments only. A submission that repeats the whole file and changes a helper has edited the repository,
-and such edits are not taken.
+This is done only if the submission is a fragment. If it repeats the whole file, a helper that differs is an edit of the
+repository, and such edits are not transplanted.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ SUFFIX = "_of_answer"
 
 @dataclass(frozen=True)
 class Ownership:
-    """A candidate's text in which some helpers have new names.
+    """The result of renaming helpers of a candidate.
 
     Attributes:
-        text: The text.
+        text: The candidate's text, with the new names.
         names: The new name of each renamed helper, by its old name.
         warnings: One line for each renamed helper.
     """
@@ -36,7 +36,7 @@ class Ownership:
 def own_names(
     candidate: ParsedSource, scopes: Sequence[Scope], pairs: Sequence[TargetPair], elsewhere: Collection[str]
 ) -> Ownership:
-    """Rename the helpers that the targets need if the masked file defines their names differently.
+    """Rename the candidate's helpers that its targets need, if the masked file uses their names for something else.
 
     Args:
         candidate: The candidate's file.
@@ -104,13 +104,13 @@ def _is_other(entry: ScopeEntry, module: Scope, name: str) -> bool:
             return bool(theirs)
         case ast.Import() | ast.ImportFrom():
             imports = [other for other in theirs if isinstance(other, ast.Import | ast.ImportFrom)]
-            # If the masked file defines the name, the candidate may import that definition from the repository.
+            # If the masked file defines the name, the import may refer to that definition, so it is not a helper.
             return len(imports) == len(theirs) > 0 and all(not _is_same(node, other) for other in imports)
     return False
 
 
 def _is_same(node: ast.Import | ast.ImportFrom, other: ast.Import | ast.ImportFrom) -> bool:
-    """Return whether two imports of one name import the same object, as `import a.b` or as `from a import b`."""
+    """Return whether two imports bind a name to the same object, such as `import a.b as b` and `from a import b`."""
     mine, theirs = _imported(node), _imported(other)
     shorter = min(len(mine), len(theirs))
     return mine[-shorter:] == theirs[-shorter:]
@@ -165,7 +165,10 @@ def _renaming(source: ParsedSource, entries: Sequence[ScopeEntry], old: str, new
 
 
 def _uses(tree: ast.Module, name: str) -> Iterator[ast.Name]:
-    """Yield the nodes that refer to a name of the module; raise LookupError if `global` or a pattern binds it."""
+    """Yield the nodes that refer to a name of the module.
+
+    LookupError is raised if `global` declares the name, or if `except` or a pattern binds it.
+    """
     pending: list[ast.AST] = [*tree.body]
     while pending:
         node = pending.pop()

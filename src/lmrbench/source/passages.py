@@ -1,8 +1,8 @@
 """Separate code from prose in a text that is only partly Python.
 
 The text is cut into statements of one or more lines. A statement that Python can parse is code. Any other statement is
-prose or broken code; broken code is reported and never dropped silently. The first line decides between the two: code
-begins like a statement of Python and never has three words in a row.
+prose or broken code, and its first line decides which: broken code begins like a statement of Python, and does not have
+three words in a row. Prose is left out; broken code is reported and never dropped silently.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from itertools import accumulate
 
 from lmrbench.source.syntax import ParsedSource, indentation, syntax_tree
 
-# Limits on the number of characters that are read to find the ends of statements: relative to the text, and in total.
+# Limits on the number of characters that are read to find the ends of statements: as a multiple of the length of the
+# text, and in total.
 MOST_LOOKS, MOST_CHARACTERS = 20, 20_000_000
 
 _DEFINITION = re.compile(
@@ -70,7 +71,7 @@ class Passage:
 
 
 def code_of(lines: Sequence[str], strict: bool = False) -> Passage:
-    """Find the code in a text that consists of code, or of code among prose.
+    """Return the code in a text that consists of code, or of code and prose.
 
     Args:
         lines: The lines of the text, without newlines.
@@ -85,10 +86,10 @@ def code_of(lines: Sequence[str], strict: bool = False) -> Passage:
 
 
 def flush(lines: Sequence[str]) -> tuple[str, ...] | None:
-    """Move indented code to the margin. Lines that begin inside a string are not changed.
+    """Remove the common indentation of a piece of code. Lines that begin inside a string are not changed.
 
     Returns:
-        The moved lines, or None if the text is not Python at any indentation.
+        The lines without the indentation, or None if the text is not Python at any indentation.
     """
     first = next((number for number, line in enumerate(lines) if line.strip()), None)
     if first is None:
@@ -177,7 +178,10 @@ class _Reading:
         self._broken = self._broken or (number, reason)
 
     def _end(self, number: int) -> int:
-        """Return the number of the next line that is not indented deeper than a statement and does not continue it."""
+        """Return the number of the line after the statement that begins at a line.
+
+        This is the next line that is not indented deeper than the statement and does not continue it.
+        """
         content = _content(self._lines[number])
         if not _begins(content):
             return number + 1
@@ -227,7 +231,7 @@ class _Reading:
             following = next((line for line in self._lines[number + 1 :] if line.strip()), "")
             if bare.endswith(":") or indentation(following) > indentation(self._lines[number]):
                 return True
-            # A line of prose may begin with such a keyword, too.
+            # Prose may also begin with one of these keywords, such as "if" or "for".
             return words < 2 and not (number - 1 in self._prose[-1:] and not re.search(r"[()\[\]{}=<>+*/%_\d]", bare))
         if _ASSIGNMENT_OR_CALL.match(content):
             return words < 2 and not _FORMULA.search(bare) and not _SENTENCE.match(bare)

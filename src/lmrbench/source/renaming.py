@@ -64,7 +64,11 @@ def _stored(function: ast.AST) -> Iterator[str]:
 
 
 def _fixed(function: ast.AST) -> set[str]:
-    """Return the names of a function that must be kept: parameters, and names not bound by plain assignments."""
+    """Return the names in a function that must be kept.
+
+    These are its parameters, names that are bound by imports, definitions, `except` or patterns, and names that are
+    declared `global` or `nonlocal`.
+    """
     found: set[str] = set()
     for node in ast.walk(function):
         match node:

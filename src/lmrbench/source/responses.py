@@ -4,8 +4,8 @@ A response is either bare code or contains code in Markdown fences or among pros
 and methods may be outside their class. The result has as many lines as the response, with empty lines in place of
 everything else, so that line numbers in messages refer to the response.
 
-Blocks of Python are joined in order, and the last definition of a name that is not a stub counts. Code that cannot be
-parsed is never dropped if it may contain a target or something that a target needs.
+Blocks of Python are joined in order. If a name has several definitions, the last one that is not a stub counts. Code
+that cannot be parsed is an error if it may contain a target, or something that a target needs.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Response:
 
 
 def from_response(text: str, targets: Sequence[str], known: Collection[str] = ()) -> Response:
-    """Find the code in a response. A response that is a Python file with all targets is returned unchanged.
+    """Return the code in a response. A response that is a Python file with all targets is returned unchanged.
 
     Args:
         text: The response.
@@ -112,7 +112,7 @@ def unparsable(error: SyntaxError, line: int | None = None) -> str:
 
 @dataclass(frozen=True)
 class _ResponsePart:
-    """Lines of a response that may be code.
+    """A piece of a response: lines that may be code.
 
     Attributes:
         first: The index of the first line.
@@ -135,7 +135,7 @@ class _ResponsePart:
 
     @property
     def is_sure(self) -> bool:
-        """Whether the part is certainly code: it is marked as Python, or it has definitions or imports.
+        """Whether the piece is certainly code: it is marked as Python, or it has definitions or imports.
 
         The output of a program, which a response may quote, has neither.
         """
@@ -145,7 +145,7 @@ class _ResponsePart:
 
     @property
     def refusal(self) -> SubmissionError:
-        """The error for broken code."""
+        """The error that reports the broken code of the piece."""
         index, reason = self.passage.broken or (0, "invalid syntax")
         return SubmissionError(unparsable(SyntaxError(reason), self.first + index + 1))
 
@@ -155,12 +155,12 @@ class _ResponsePart:
 
     @property
     def functions(self) -> frozenset[str]:
-        """The functions that it defines, or appears to define if it is broken."""
+        """The functions that the piece defines, or seems to define if its code is broken."""
         return frozenset(match["function"] for match in _BINDING.finditer(self.text) if match["function"])
 
     @property
     def names(self) -> frozenset[str]:
-        """The names that it binds, or appears to bind if it is broken."""
+        """The names that the piece binds, or seems to bind if its code is broken."""
         return _names_in(self.text)
 
 
@@ -178,7 +178,7 @@ def _defines_all(text: str, targets: Sequence[str]) -> bool:
 
 
 def _definitions(tree: ast.Module, target: str) -> list[Definition]:
-    """Return the definitions of a target; a method may be outside its class."""
+    """Return the definitions of a target, including methods that are outside their class."""
     return definitions_named(tree, target) or definitions_named(tree, target.rpartition(".")[2])
 
 
@@ -225,7 +225,7 @@ def _answer(
 
 
 def _surrounds(piece: _ResponsePart, blocks: Sequence[tuple[int, Block]]) -> bool:
-    """Return whether a block is inside a statement of the text between blocks."""
+    """Return whether a statement of the code between blocks, such as a long string, contains the fence of a block."""
     places = [opening + 1 for opening, _ in blocks]
     body = piece.tree.body if piece.tree else []
     return any(node.lineno < place <= (node.end_lineno or 0) for node in body for place in places)
@@ -258,7 +258,7 @@ def _all_defined(pieces: Sequence[_ResponsePart], targets: Sequence[str]) -> boo
 def _needed_too(
     pieces: Sequence[_ResponsePart], chosen: list[_ResponsePart], targets: Sequence[str], known: Collection[str]
 ) -> Iterator[str]:
-    """Add pieces that bind what the chosen pieces need, and yield a warning for each block that is left out."""
+    """Add pieces that bind names which the chosen pieces need. Yield a warning for each block that is left out."""
     missing = _missing(chosen, targets, known)
     for piece in pieces:
         if piece.tree is None or piece in chosen or piece.is_other:
@@ -274,7 +274,7 @@ def _needed_too(
 def _broken(
     pieces: Sequence[_ResponsePart], chosen: Sequence[_ResponsePart], targets: Sequence[str], known: Collection[str]
 ) -> Iterator[str]:
-    """Yield a warning for each piece of broken code that may be left out; raise SubmissionError for any other."""
+    """Yield a warning for each piece of broken code that can be left out; raise SubmissionError for any other piece."""
     missing = _missing(chosen, targets, known)
     complete = _all_defined(chosen, targets)
     for piece in pieces:

@@ -38,7 +38,7 @@ class ScopeEntry:
         node: The statement. For an import, a statement that imports this name only.
         origin: The statement as it is in the file.
         binds: The names that it binds.
-        writes: The names whose object it changes in place.
+        writes: The names of objects that it changes in place.
         key: Its `spelling`, which is the same for equal code.
     """
 
@@ -61,7 +61,7 @@ class Side:
     Attributes:
         body: Its statements.
         holders: The statements that contain a target.
-        entries: Its other statements, imports split by name.
+        entries: Its other statements, with imports split by name.
         binds: The names that its entries and holders bind.
         keys: The keys of its entries.
     """
@@ -95,8 +95,8 @@ class Scope:
 def module_and_classes(mask: ParsedSource, candidate: ParsedSource, pairs: Sequence[TargetPair]) -> tuple[Scope, ...]:
     """Return the scope of the module, then those of all classes that contain a target, outer classes first.
 
-    Several classes with the same name count as one. If the candidate has a method outside its class, the functions and
-    assignments of the module that the class's methods use as attributes count as members of the class, too.
+    Several classes with the same name count as one. If the candidate defines a method outside its class, module-level
+    functions and assignments that the class's methods use as attributes count as members of the class, too.
     """
     paths: dict[tuple[str, ...], tuple[list[ast.stmt], list[ast.stmt]]] = {(): (mask.tree.body, candidate.tree.body)}
     merged: list[ast.stmt] = []
@@ -126,7 +126,7 @@ def module_and_classes(mask: ParsedSource, candidate: ParsedSource, pairs: Seque
 
 
 def _classes(tree: ast.Module, path: tuple[str, ...]) -> list[ast.ClassDef]:
-    """Return all classes at a path, in the order of the text."""
+    """Return all classes with a path of names, such as ("Outer", "Inner"), in source order."""
     bodies: list[list[ast.stmt]] = [tree.body]
     found: list[ast.ClassDef] = []
     for name in path:
@@ -196,9 +196,9 @@ def is_future(statement: ast.stmt) -> bool:
 
 
 def spelling(node: ast.AST) -> str:
-    """Return a text that is equal for equal code in any layout. It contains the spelling of each part of the node.
+    """Return a string that is the same for the same code in any layout, and contains the spelling of each part of it.
 
-    It replaces `ast.dump`, which fails for deeply nested code and for long integers.
+    `ast.dump` is not used, because it fails for deeply nested code and for long integers.
     """
     parts: list[str] = []
     pending: list[object] = [node]

@@ -1,8 +1,8 @@
 r"""Map between the text of a Python file and its syntax tree.
 
 A `ParsedSource` holds both. Lines end where Python's tokenizer ends them (`\n`, `\r\n` or `\r`, but not a form feed or
-U+2028). Every offset counts characters of `text`, and `text` keeps the newlines of the file. Bytes are decoded by
-PEP 263; a file that would not be encoded to the same bytes again is rejected.
+U+2028). Every offset counts characters of `text`, and `text` keeps the newlines of the file. Bytes are decoded
+as PEP 263 specifies; a file is rejected if encoding its text again would not give the same bytes.
 
 Every failure is a `SyntaxError`. The caller turns it into an error that tells which party is at fault.
 """
@@ -47,7 +47,7 @@ def parse(source: str | bytes) -> ast.Module:
 
 
 def decode(data: bytes) -> tuple[str, str]:
-    """Decode a Python file by PEP 263.
+    """Decode a Python file as PEP 263 specifies.
 
     Returns:
         The text without a byte order mark, and its encoding (`utf-8-sig` if the file has a byte order mark).
@@ -148,7 +148,7 @@ class ParsedSource:
         return min(bisect_right(self.starts, offset), len(self.starts) - 1)
 
     def line_start(self, offset: int) -> int:
-        """Return the offset at which the line of another offset begins."""
+        """Return the offset at which the line that contains an offset begins."""
         return self.starts[self.line(offset) - 1]
 
     def line_end(self, line: int) -> int:

@@ -1,4 +1,4 @@
-"""Transplant the targets of a candidate's file, and what they need, into the masked file.
+"""Transplant the targets of a candidate's file, and the code that they need, into the masked file.
 
 The transplant copies:
 
@@ -70,14 +70,14 @@ class Transplant:
 def transplant(
     masked: bytes, candidate: str | bytes, targets: Sequence[str], elsewhere: Collection[str] = ()
 ) -> Transplant:
-    """Put the candidate's targets, and what they need, into the masked file.
+    """Put the candidate's targets, and the code that they need, into the masked file.
 
     Args:
         masked: The masked file.
         candidate: The candidate's file, as text or as bytes.
         targets: The qualified names of the targets.
-        elsewhere: Names of functions and classes that are or contain targets of other files. The candidate may define
-            them, too.
+        elsewhere: Names of functions and classes that are or contain targets of other files. Unlike helpers, they are
+            never renamed.
 
     Raises:
         SubmissionError: The candidate cannot be parsed, or lacks a target.
@@ -112,7 +112,7 @@ def transplant(
 
 
 def names_of(masked: bytes) -> frozenset[str]:
-    """Return the names that a masked file binds, for use by submissions; empty if the file cannot be parsed."""
+    """Return the names that a masked file binds, or an empty set if the file cannot be parsed."""
     try:
         return frozenset(bound(*syntax_tree(decode(masked)[0]).body))
     except SyntaxError:
@@ -122,7 +122,7 @@ def names_of(masked: bytes) -> frozenset[str]:
 def _compared(
     mask: ParsedSource, new: ParsedSource, targets: Sequence[str]
 ) -> tuple[list[TargetPair], tuple[Scope, ...], _Needs]:
-    """Return the targets and the scopes in both files, and the names and entries to take from the candidate."""
+    """Return the targets and scopes that are in both files, and the names and entries that the targets need."""
     pairs = [_pair(mask, new, target) for target in dict.fromkeys(targets)]
     scopes = module_and_classes(mask, new, pairs)
     return pairs, scopes, _needs(scopes, pairs)
@@ -149,7 +149,7 @@ def _pair(mask: ParsedSource, new: ParsedSource, qualname: str) -> TargetPair:
 
 
 def _candidates(mask: ParsedSource, target: Function, new: ParsedSource) -> list[Definition]:
-    """Return the candidate's definitions of a target in the order of the text, methods outside their class included."""
+    """Return the candidate's definitions of a target in source order, including methods outside their class."""
     found = definitions_named(new.tree, target.qualname)
     name = target.node.name
     if not target.parents or not all(isinstance(parent, ast.ClassDef) for parent in target.parents):
@@ -170,7 +170,7 @@ def _first_parameter(node: FunctionNode) -> str:
 
 
 def _is_alternative(new: ParsedSource, entry: Definition, chosen: Definition) -> bool:
-    """Return whether two definitions are in different branches, so that only a run tells which one counts."""
+    """Return whether two definitions are in different branches, so that run-time conditions decide between them."""
     straight = {id(new.tree.body)} | {id(parent.body) for parent in chosen[1]}
     return entry[2] is not chosen[2] and id(chosen[2]) not in straight
 
@@ -252,7 +252,7 @@ def _extends_package(scope: Scope, entry: ScopeEntry) -> bool:
 def _replacements(mask: ParsedSource, new: ParsedSource, pairs: Iterable[TargetPair]) -> Iterator[TextEdit]:
     for pair in pairs:
         old, function = pair.mask, pair.candidate
-        # A candidate without decorators keeps those of the masked file.
+        # If the candidate's function has no decorators, those of the masked file are kept.
         begin = old.start if function.node.decorator_list else old.header
         text = new.moved(function.start, function.end, mask.margin(old.header), mask.newline(old.header))
         yield mask.line_start(begin), old.end, text
@@ -285,7 +285,11 @@ def _insertions(
 
 
 def _new_imports(mask: ParsedSource, new: ParsedSource, module: Scope, imports: Sequence[ScopeEntry]) -> TextEdit:
-    """Return the edit that inserts imports after the last one above the first target, the docstring, or at the top."""
+    """Return the edit that inserts imports.
+
+    They are inserted after the last import above the first target. If there is none, they are inserted after the
+    docstring or else at the top.
+    """
     above = module.mask.body[: module.mask.body.index(module.mask.holders[0])]
     anchors = [statement for statement in above if isinstance(statement, ast.Import | ast.ImportFrom)]
     newline = mask.newline(0)
@@ -300,7 +304,10 @@ def _new_imports(mask: ParsedSource, new: ParsedSource, module: Scope, imports: 
 
 
 def _by_position(scope: Scope, entries: Iterable[ScopeEntry]) -> dict[int, list[ScopeEntry]]:
-    """Group entries by position in the masked body: before the first holder, or after the statements they depend on."""
+    """Group entries by the index in the masked body at which they are inserted.
+
+    This is the index of the first holder, or a later one if an entry depends on a statement at or after the holder.
+    """
     first = scope.mask.body.index(scope.mask.holders[0])
     ready = {name: position + 1 for position, node in enumerate(scope.mask.body) for name in bound(node)}
     ready |= {name: 0 for node in scope.mask.body[:first] for name in bound(node)}
