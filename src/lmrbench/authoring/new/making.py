@@ -103,8 +103,8 @@ def make(wanted: NewTask, say: Say, advance: Advance) -> tuple[Task, list[str]]:
 
     Raises:
         UsageError: The slug or the category is not a valid name.
-        TaskError: The target does not exist, no check can be proposed for it, or the folder has a task.toml that does
-            not define this task.
+        TaskError: The target does not exist, its calls cannot be recorded, or the folder has a task.toml that does not
+            define this task.
     """
     for option, given in (("slug", wanted.slug), ("category", wanted.category)):
         if not re.fullmatch(r"[a-z0-9][a-z0-9_]*", given):
