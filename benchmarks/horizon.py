@@ -117,7 +117,7 @@ def page(found: dict[tuple[float, str, int], list[Width]], systems: int) -> str:
     return TEXT.format(
         systems=systems,
         rows="\n".join(rows),
-        slopes=", ".join(map(str, SLOPES)),
+        slopes=f"{', '.join(map(str, SLOPES[:-1]))} and {SLOPES[-1]}",
         spreads=" or ".join(map(str, SPREADS)),
         least=min(covered.values()),
         half=means["adaptive", 24],
@@ -133,10 +133,11 @@ In a [forensic task](forensic-tasks.md), an agent uses a program's logs to find 
 The horizon of a system, K50, is the number of changes per task at which it solves half of the tasks. A better system
 has a larger horizon.
 
-The model is logistic in the logarithm of the number of changes, with a slope and an effect of each paper. Its prior is
-flat in the logarithm of K50 between 0.25 and 32. The estimate is the posterior median, and the interval is the central
-95% of the posterior. `lmrbench report` shows the horizon of every run with forensic tasks, draws its curve, and
-estimates the ratio of the horizons of two systems, with the same effects of papers for both.
+The probability that a system solves a task is modelled by a logistic regression on the logarithm of the number of
+changes, with one slope and an effect for each paper. The prior is flat in the logarithm of K50 between 0.25 and 32. The
+estimate is the posterior median, and the interval is the central 95% of the posterior. `lmrbench report` shows the
+horizon of every run with forensic tasks, draws its curve, and estimates the ratio of the horizons of two systems, with
+the same effects of papers for both.
 
 `lmrbench horizon --model MODEL` measures the horizon of an agent. It draws new tasks in batches. For each task, it
 chooses the paper and the number of changes whose outcome is most informative about K50. It stops after `--tasks`
@@ -144,22 +145,21 @@ tasks, or when the interval is at most as wide as `--width`.
 
 ## Accuracy
 
-This page was written by `python benchmarks/horizon.py`. {systems} systems were simulated for each true horizon, with 20
-papers, slopes of {slopes}, and effects of papers with a standard deviation of {spreads} (natural logarithm). The fixed
-design, *ladder*, cycles through all numbers of changes of published tasks. The adaptive design chooses four tasks at a
-time, each with the number of changes whose outcome is most informative about the horizon.
+This page was written by `python benchmarks/horizon.py`. For each true horizon, {systems} systems were simulated, with
+20 papers, slopes of {slopes}, and effects of papers with a standard deviation of {spreads} (natural logarithm). The
+fixed design, *ladder*, cycles through all numbers of changes of published tasks. The adaptive design chooses four tasks
+at a time, each with the number of changes whose outcome is most informative about the horizon.
 
-Bias is the geometric mean of the estimates over the true horizon, less one. Coverage is the share of intervals that
-contain the true horizon. Width is the geometric mean of the upper end over the lower end.
+Bias is the geometric mean of the estimates, divided by the true horizon, minus one. Coverage is the share of intervals
+that contain the true horizon. Width is the geometric mean of the ratio of the upper end to the lower end.
 
 | K50 | tasks | ladder: bias | coverage | width | adaptive: bias | coverage | width |
 |--:|--:|--:|--:|--:|--:|--:|--:|
 {rows}
 
-Averaged over the horizons, at least {least:.0%} of the intervals of either design hold the true horizon after 12, 24
-and 48 tasks; single cells vary more. After 24 tasks, the adaptive design's interval has a width of {half:.1f}, and the
-ladder's of {fixed_half:.1f}; after 48 tasks the ladder's has {whole:.1f}. After 12 tasks, the adaptive design's has
-{quarter:.1f}.
+Averaged over the horizons, at least {least:.0%} of the intervals of either design contain the true horizon after 12, 24
+and 48 tasks; single cells vary more. The intervals of the adaptive design have a mean width of {quarter:.1f} after 12
+tasks and {half:.1f} after 24; those of the ladder, {fixed_half:.1f} after 24 tasks and {whole:.1f} after 48.
 
 Tasks have 1 to 12 changes, so horizons below 1 or above 12 are extrapolated and biased.
 """

@@ -280,9 +280,9 @@ The answers to {tasks} tasks are the references. Times are medians of {repeats} 
 count, in which images are built and the outputs of the references are cached. The times of (c) include the start of
 workers and the comparison of results; (a), (b) and (d) only run the checks. (a) and (b) run one task after another,
 like harnesses that give each task a container or a process. A process shuts down torch before it ends, whereas a
-container is killed, so (b) can be slower than (a). Each Ray node has one worker, however many cores there are. The last
-column is the time beyond the checks: the seconds of a way minus those of (d) divided by the number of checks that run
-at once.
+container is killed, so (b) can be slower than (a). In this benchmark, each Ray node has one worker, however many cores
+there are. The last column is the time beyond the checks. For this, the seconds of (d) are divided by the number of
+checks that run at once, and subtracted from the seconds of the way.
 
 | way | seconds | least to most | per task | until the first outcome | times bubblewrap | beyond the checks |
 |---|--:|--:|--:|--:|--:|--:|
@@ -296,16 +296,16 @@ faster than a process per task, which isolates nothing. Most of the remaining ti
 times faster than (a) and {most_processes:.1f} times faster than (b) on this machine. Beyond the checks, a container per
 task takes {beyond_containers:.0f} times as long as bubblewrap, and a process per task {beyond_processes:.0f} times.
 
-## What limits it
+## Limiting factors
 
 - **The checks.** All checks take {warm:.1f} s in one worker, and {floor:.1f} s in a process without any isolation, so
   isolation costs {beside:.3f} s per task. The checks take {checks:.0%} of a worker's time for one system, including the
   worker's start.
-- **The start of a template** takes {start:.1f} s. An interpreter, the same imports and a first optimizer take
-  {imports:.1f} s. A command starts a template for each of the {sets} sets of packages that its tasks import, and forks
-  the workers of all systems from it, so another system costs only milliseconds. The start takes {share:.0%} of the time
-  for a system's whole suite in one worker that sees all packages. Each Ray node has templates of its own. Under Docker,
-  each worker imports its packages itself.
+- **The start of a template** takes {start:.1f} s. Without isolation, starting an interpreter, the same imports and
+  creating a first optimizer take {imports:.1f} s. A command starts a template for each of the {sets} sets of packages
+  that its tasks import, and forks the workers of all systems from it, so another system costs only milliseconds. The
+  start takes {share:.0%} of the time for a system's whole suite in one worker that sees all packages. Each Ray node has
+  templates of its own. Under Docker, each worker imports its packages itself.
 - **Memory**: the process of a job takes at most {peak:.0f} MB, including the memory that it shares with its worker.
 
 ## Many answers

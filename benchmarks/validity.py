@@ -23,7 +23,7 @@ TEXT = """# Validity
 
 This page gives the evidence for the numbers that lmrbench reports, and the command that computes each figure.
 
-## What the checks reject and accept
+## Accepted and rejected answers
 
 An audit writes a certificate for each task. The table sums up the valid certificates, and was written by
 `python benchmarks/validity.py`.
@@ -40,8 +40,8 @@ An audit writes a certificate for each task. The table sums up the valid certifi
 - *Cheats*: answers that exit early, return constants, compare equal to everything, and the like.
 
 `lmrbench task audit --suite SUITE` repeats an audit. [Write a task](writing-a-task.md#the-audit) explains it, and
-[the suite](suite.md) has the numbers of each task. What certificates cannot show is whether a check asks for what the
-paper means; instructions and cases are public so that readers can judge.
+[the suite](suite.md) has the numbers of each task. Certificates cannot show whether a check interprets the paper
+correctly; instructions and cases are public so that readers can judge.
 
 ## Machines
 
@@ -60,16 +60,16 @@ the exceptions.
 
 ## Intervals
 
-To test the intervals of rates, systems are simulated that solve the 28 tasks of the 23 papers of `core`. Each paper has
-its own probability of success, whose log-odds are normal with the standard deviation in the column *between papers*.
-The other columns show, over {systems:,} systems, the share of intervals that contain the true rate over papers, and
-their median width:
+To test the intervals of rates, the script simulates systems that solve the 28 tasks of the 23 papers of `core`. Each
+paper has its own probability of success, whose log-odds are normal with the standard deviation in the column *between
+papers*. The other columns show, over {systems:,} systems, the share of intervals that contain the true rate over
+papers, and their median width:
 
 {intervals}
 
 If all tasks have the same outcome, the interval over papers is not defined, and Wilson's interval over tasks is used
-instead, here and in reports. The median widths show the limits of 28 tasks: two systems must differ by tens of
-points. `lmrbench report --full` has the smallest difference that a test detects.
+instead, here and in reports. The median widths show the limits of 28 tasks: only differences of tens of points between
+two systems can be detected. `lmrbench report --full` has the smallest difference that a test detects.
 
 ## Horizon
 
