@@ -67,7 +67,7 @@ def import_edition(
         advance: Called after each benchmark with the number done and the total.
 
     Returns:
-        The imported tasks and what was left out.
+        The imported tasks, with remarks on them and a list of everything that was left out.
 
     Raises:
         UsageError: The source holds no benchmarks, or the folder is not empty.
@@ -123,7 +123,7 @@ def import_edition(
 
 
 def _counterpart(made: ImportedTask, known: Sequence[Task]) -> str:
-    """Return the id of the paper's task in `core` with the same function; "" without one."""
+    """Return the id of the paper's task in `core` with the same function, or "" if there is none."""
     found = same_function(made.target.rpartition("::")[2].rpartition(".")[2], known)
     return found.id if found else ""
 
@@ -140,7 +140,7 @@ def _require_new(benchmark: Benchmark, instances: dict[str, str]) -> None:
 def _make(
     benchmark: Benchmark, paper: Paper, place: Path, suite: Suite, core: Sequence[Task], left_out: list[Remark]
 ) -> tuple[list[ImportedTask], list[Remark]]:
-    """Write the folder of a paper and load its tasks. Raise TaskError, and leave no folder, if it has no task.
+    """Write the folder of a paper and load its tasks. If it has no task, remove the folder and raise TaskError.
 
     Args:
         benchmark: The benchmark.
@@ -208,7 +208,7 @@ def _leaks(task: Task) -> Iterator[Leak]:
         path = leak.place.partition("::")[0].removeprefix("repo/")
         if path not in code or path in goals:
             return
-        # The search names one file at a time, so search again without it.
+        # The search finds one file at a time, so search again without that file.
         code = {name: data for name, data in code.items() if name != path}
 
 
@@ -303,7 +303,7 @@ def _category(text: str, suite: Suite, task: Task | None) -> str:
 
 
 def _words(text: str) -> frozenset[str]:
-    """Return the words of a category without the endings -s and -ing."""
+    """Return the words of a category, without the endings -s and -ing."""
     return frozenset(re.sub(r"(?<=..)(s|ing)$", "", word) for word in re.findall(r"[a-z]+", text.casefold()))
 
 
@@ -337,7 +337,7 @@ def _table(paper: Paper, wanted: Sequence[_Wanted], checks: Mapping[str, Adapted
         }
         if check is not None:
             entry["imports"] = check.imports
-            # The tolerance of single precision, which the edition's own tests use.
+            # The edition's own tests use this tolerance, which suits single precision.
             entry["tolerance"] = {"rtol": 1e-4, "atol": 1e-5}
         tasks.append(entry)
     return tomli_w.dumps({"paper": facts, "task": tasks}, multiline_strings=True)
