@@ -129,9 +129,7 @@ def adapted_check(
     if owner and unknown:
         raise TaskError(f"the check of {ours.id} does not set {', '.join(f'self.{read}' for read in unknown)}")
     if lacking := {*constructor} - {argument.arg for argument in _arguments_of_init(statements, owner)}:
-        raise TaskError(
-            f"the check of {ours.id} calls {owner} with parameters that its constructor lacks: {', '.join(sorted(lacking))}"
-        )
+        raise TaskError(f"the check of {ours.id} calls {owner} with unknown parameters: {', '.join(sorted(lacking))}")
     asked = _asked(settings.get("OPTIONS", ()), instruction, statements)
     ending = _ENDING.format(target=(target.file, target.qualname, PACKAGES), asked=asked)
     needed |= {name.partition(".")[0] for name, _ in _modules(ast.parse(check).body)}
