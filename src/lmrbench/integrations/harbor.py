@@ -98,7 +98,7 @@ cp -r "$(dirname "$0")/answer/." {workspace}
 
 
 def folder_name(task: Task) -> str:
-    """Return a task's folder name, such as `dpo__preference_loss`. Harbor expects no subfolders for papers."""
+    """Return a task's folder name, such as `dpo__preference_loss`. Harbor expects all tasks in one folder."""
     return f"{task.paper.slug}__{task.name}"
 
 

@@ -116,7 +116,7 @@ def write(tasks: Sequence[Task], to: Path, inputs: Inputs, goldens: bool = False
 
 
 def write_rows(tasks: Sequence[Task], to: Path, inputs: Inputs) -> Iterator[Path]:
-    """Write a file of JSON lines, and yield it. See `write_jsonl`."""
+    """Write a JSON Lines file, and yield its path. See `write_jsonl`."""
     write_jsonl(tasks, to, inputs)
     yield to
 
@@ -136,8 +136,8 @@ def write_dataset(tasks: Sequence[Task], folder: Path, inputs: Inputs = "full", 
         tasks: the tasks, one row each.
         folder: a new or empty folder.
         inputs: see `row_of`.
-        goldens: whether to add the answers as a separate configuration, and to show users of the hub a request to keep
-            them secret (for gated datasets).
+        goldens: whether to add the answers as a separate configuration. The card then contains a request to keep them
+            secret, which the hub shows to users of a gated dataset.
 
     Raises:
         UsageError: the folder is not empty, or a task uses a published package, whose code may not be redistributed.

@@ -36,7 +36,7 @@ class LmrBenchTaskConfig(vf.TaskConfig):
 
     Attributes:
         reward: `correct` (1 if all ordinary cases match, else 0), `robust` (1 if all cases match, else 0), or `share`
-            (`Grade.share`).
+            (the share of ordinary cases that match; see `Grade.share`).
         sandbox: the back end of the sandbox, or `auto`.
         workers: the number of warm workers; None for one per core.
     """

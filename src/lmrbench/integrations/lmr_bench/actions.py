@@ -20,8 +20,8 @@ class Distribution(Record):
 
     Attributes:
         system: The name of the system.
-        outcome: The outcome of the sessions: "solved", "not solved" or "not known"; or "all" for all sessions, or "with
-            repeats" for all sessions including repeated ones.
+        outcome: The outcome of the sessions: "solved", "not solved" or "not known". "all" stands for any outcome, and
+            "with repeats" for any outcome with repeated sessions included.
         sessions: The number of sessions.
         actions: The number of actions.
         counts: The number of actions by kind.
@@ -130,7 +130,7 @@ def _contrast(system: str, sessions: Sequence[LoggedSession], seed: int) -> Cont
     shares /= shares.sum(axis=1, keepdims=True)
     distance = _distance(shares, solved)
     generator = np.random.default_rng(seed)
-    # The tolerance counts permutations that reproduce the observed distance up to rounding.
+    # With the tolerance, a permutation that gives the observed distance counts in spite of rounding errors.
     as_far = sum(_distance(shares, generator.permutation(solved)) >= distance - 1e-12 for _ in range(PERMUTATIONS))
     return Contrast(
         system=system,

@@ -2,8 +2,8 @@
 
 The edition has no inputs for its functions, and the checks of the suite `core` cover more than the edition's
 instructions ask for. `public_checks/` therefore has a separate check for each function that can be observed with plain
-tensors and numbers. These checks have only ordinary cases and do not use parameters that the instruction waives. A
-check applies to a function of the same paper and name if the function takes the check's arguments in the same order,
+tensors and numbers. These checks have no edge cases and do not use parameters that the instruction waives. A check
+applies to a function of the same paper and name if the function takes the check's arguments in the same order,
 reads only attributes of `self` that the check sets, and needs only packages that are installed. The module
 `lmrbench.integrations.lmr_bench.inside.adapter`, which is prepended to the check, extracts the function from its file.
 """
@@ -64,7 +64,7 @@ def same_paper(paper: Paper, core: Iterable[Task]) -> list[Task]:
 
 
 def same_function(name: str, tasks: Sequence[Task]) -> Task | None:
-    """Find the task of `core` that masks the same function.
+    """Find the task of `core` for a function of the edition.
 
     Args:
         name: The name of the function.
@@ -86,7 +86,7 @@ def adapted_check(
         paper: The paper as the edition describes it.
         target: The function in the edition's repository.
         instruction: The instruction of the edition. Cases with an option that it waives or does not name are omitted.
-        repository: The files of the repository by path, with the golden inserted.
+        repository: The files of the repository by path, with the golden (the reference implementation) inserted.
         core: The tasks of the suite `core`.
 
     Returns:

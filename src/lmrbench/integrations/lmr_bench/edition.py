@@ -2,9 +2,10 @@
 
 A clone of the edition's repository has a folder for each paper in `benchmark`, or in `benchmark/datasets` if its
 archive was unpacked as the edition's README says. A folder contains `info.json`, the research code (possibly with
-masked functions), and the functions in `golden_files`. The paper's text is in `paper.json`, in the folder or in the
-research code. All of it is untrusted: links are not followed, paths must not leave the folder, and sizes are limited.
-Missing and malformed files raise `TaskError`.
+masked functions), and in `golden_files` the goldens, which are the reference implementations of the functions. For each
+function, `info.json` names its golden and its goal file, the file of the research code to which the function belongs.
+The paper's text is in `paper.json`, in the folder or in the research code. All files are untrusted: links are not
+followed, paths must not leave the folder, and sizes are limited. Missing and malformed files raise `TaskError`.
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ def read_benchmark(folder: Path) -> Benchmark:
         folder: The folder of the paper.
 
     Returns:
-        The benchmark.
+        The content of `info.json` and the paths of the files.
 
     Raises:
         TaskError: The folder is a link, empty or incomplete, or its `info.json` is malformed.
@@ -155,7 +156,7 @@ def read_implementations(folder: Path) -> list[Mapping[str, Any]]:
 
 
 def read_paper(benchmark: Benchmark, slug: str) -> Paper:
-    """Read the paper of a benchmark from `info.json`.
+    """Read the title, year and URLs of a paper from `info.json`.
 
     Args:
         benchmark: The folder of the paper, as `read_benchmark` returns it.
@@ -253,7 +254,7 @@ def read_context(benchmark: Benchmark, item: Mapping[str, Any], code: Mapping[st
 
 
 def with_golden(benchmark: Benchmark, item: Mapping[str, Any], target: Target, goal: bytes) -> bytes:
-    """Insert a golden into a goal file.
+    """Insert the golden of a function into its goal file.
 
     Args:
         benchmark: The folder of the paper.
@@ -323,7 +324,7 @@ def _named_file(benchmark: Benchmark, item: Mapping[str, Any], key: str) -> str:
 
 
 def path_inside(benchmark: Benchmark, path: object) -> str | None:
-    """Return a path relative to the benchmark's folder, or None if it is invalid or leaves the folder."""
+    """Return a path relative to the paper's folder, or None if it is invalid or leads out of the folder."""
     name = PurePosixPath(plain_text(path))
     if not isinstance(path, str) or not name.parts or name.is_absolute() or ".." in name.parts:
         return None

@@ -1,8 +1,8 @@
 """Import the public edition of LMR-BENCH as a suite, and report everything that was not imported.
 
-Each golden is inserted into the research code, from which the mask is then computed. Goldens, tests and bytecode are
-not copied. A task gets a check if its function can be observed (see `adapting`). Tasks without a check can be solved
-but not graded.
+Each golden, the reference implementation of a function, is inserted into the research code, and the mask is computed
+from the result. Goldens, tests and bytecode are not copied. A task gets a check if its function can be observed (see
+`adapting`). Tasks without a check can be solved but not graded.
 """
 
 from __future__ import annotations
@@ -64,13 +64,13 @@ def import_edition(
     Args:
         source: A clone of the edition's repository.
         to: The folder of the suite; new or empty.
-        advance: Called after each benchmark with the number done and the total.
+        advance: Called after the folder of each paper, with the number of folders done and their total number.
 
     Returns:
         The imported tasks, with remarks on them and a list of everything that was left out.
 
     Raises:
-        UsageError: The source holds no benchmarks, or the folder is not empty.
+        UsageError: The source has no folders of papers, or `to` is not empty.
     """
     if to.is_symlink() or (to.exists() and (not to.is_dir() or any(to.iterdir()))):
         raise UsageError(f"{to}: is not empty; choose a new or empty folder")
@@ -129,7 +129,7 @@ def _counterpart(made: ImportedTask, known: Sequence[Task]) -> str:
 
 
 def _require_new(benchmark: Benchmark, instances: dict[str, str]) -> None:
-    """Record the id of a benchmark. Raise TaskError if an earlier benchmark has it."""
+    """Record the id of a paper's folder. Raise TaskError if an earlier folder has the same id."""
     name = benchmark.text("instance_id")
     if name in instances:
         raise TaskError(f"{INFO}: instance_id: {name!r} is also the id of {instances[name]}")
@@ -143,7 +143,7 @@ def _make(
     """Write the folder of a paper and load its tasks. If it has no task, remove the folder and raise TaskError.
 
     Args:
-        benchmark: The benchmark.
+        benchmark: The paper's folder in the edition.
         paper: The paper.
         place: The folder to write.
         suite: The new suite.
@@ -229,14 +229,14 @@ def _wanted(
     """Read the functions that can become tasks, and insert their goldens into the code.
 
     Args:
-        benchmark: The benchmark.
+        benchmark: The paper's folder in the edition.
         code: The research code by path; it is modified.
         suite: The new suite.
         known: The tasks of the paper in `core`.
         left_out: The list to which omissions are added.
 
     Returns:
-        The functions.
+        The functions, in the order of `info.json`.
     """
     found: list[_Wanted] = []
     for number, item in enumerate(benchmark.implementations):
@@ -284,10 +284,11 @@ def _copies(code: Mapping[str, bytes], goals: Collection[str]) -> list[tuple[str
 
 
 def _category(text: str, suite: Suite, task: Task | None) -> str:
-    """Match a category of the edition with a category of the suite.
+    """Return the category of the suite that matches a category of the edition.
 
     The best match is the category with the largest share of its words in the text, if the share is at least a half and
-    there is no tie. Without a match, the category of the task in `core` is used.
+    there is no tie. Without a match, the category of the task in `core` is used. Raises TaskError if there is no such
+    task.
     """
     given = _words(text)
     shares = {
@@ -337,7 +338,7 @@ def _table(paper: Paper, wanted: Sequence[_Wanted], checks: Mapping[str, Adapted
         }
         if check is not None:
             entry["imports"] = check.imports
-            # The edition's own tests use this tolerance, which suits single precision.
+            # A tolerance for results in single precision.
             entry["tolerance"] = {"rtol": 1e-4, "atol": 1e-5}
         tasks.append(entry)
     return tomli_w.dumps({"paper": facts, "task": tasks}, multiline_strings=True)

@@ -59,7 +59,7 @@ def import_with_runs(
         The imported tasks and runs, and a list of everything that was left out.
 
     Raises:
-        UsageError: The source holds no benchmarks or no records of a known form, or a folder is not empty.
+        UsageError: The source has no folders of papers or no records of a known form, or a folder is not empty.
     """
     if runs is None:
         return import_edition(source, to, advance)

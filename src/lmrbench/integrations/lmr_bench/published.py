@@ -33,7 +33,7 @@ class PublishedOutcome(Record):
         paper: The name of the paper.
         function: The name of the function.
         unit_test: `pass` or `fail`.
-        judge: The category that the LLM judge chose.
+        judge: The category that the LLM judge chose: CC, LC or LI.
         human: The category that the annotator chose.
         annotator: The letter of the annotator.
     """
@@ -136,7 +136,7 @@ def against(
         known: The records.
         first: The first rater.
         second: The second rater.
-        annotator: Limits the answers to those that this annotator labelled.
+        annotator: The name of an annotator. Only answers with a label by this annotator are counted; None for all.
 
     Returns:
         The agreement.

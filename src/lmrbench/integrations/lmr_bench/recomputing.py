@@ -64,7 +64,7 @@ def recomputed_from(clone: Path) -> Recomputed:
 
 
 def _with_coefficients(figure: PaperFigure, records: PublicRecords) -> PaperFigure:
-    """Add the recomputed coefficients to the figure of Table 5, or a note if they can't be computed.
+    """Return the figure of Table 5 with recomputed coefficients, or with a note if they can't be computed.
 
     The table shows a regression of passing on the structure of repositories, for three models with OpenHands.
     """

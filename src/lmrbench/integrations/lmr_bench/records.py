@@ -3,7 +3,7 @@
 The clone is searched at any depth for four kinds of records:
 
 - `human_evaluation/*.json`: the labels that people gave;
-- `llm_as_a_judge_evaluation/AGENT/MODEL/*_analysis.txt`: the answers of the judge;
+- `llm_as_a_judge_evaluation/AGENT/MODEL/*_analysis.txt`: the replies of the judge;
 - `unit_test_evaluation/AGENT/MODEL/results.txt`: the verdicts of unit tests;
 - `.../AGENT/MODEL/.../N-NAME/info.json`: output trees, each a copy of a paper's folder with a system's answers in it.
 
@@ -66,7 +66,7 @@ class PublicAnswer(NamedTuple):
 
 
 class PublicJudgement(NamedTuple):
-    """The judge's category of an answer, and its reasons."""
+    """The category that the judge gave to an answer, and the reasons."""
 
     category: Category
     rationale: tuple[str, ...]
@@ -219,8 +219,8 @@ def judgement_in(text: str) -> PublicJudgement:
     """Parse a reply of the judge.
 
     Args:
-        text: A JSON object with `category` and `rationale`, possibly among other text, or prose whose last line is the
-            category.
+        text: A JSON object with `category` and `rationale`, possibly surrounded by other text, or prose whose last line
+            is the category. Categories are 1, 2 and 3.
 
     Returns:
         The category and the reasons. Prose counts as one reason.
@@ -257,7 +257,7 @@ def _folders(clone: Path) -> Iterator[tuple[PurePosixPath, list[str]]]:
 
 
 def _unit_tests_of_functions(clone: Path) -> dict[int, dict[str, int]]:
-    """Return the number of the function that each unit test belongs to, by paper and name of the test."""
+    """Return the number of the function that each unit test belongs to, by number of the paper and name of the test."""
     try:
         folders = benchmark_folders(clone)
     except UsageError:
@@ -286,7 +286,7 @@ def _add_output(found: _Found, system: System, folder: PurePosixPath) -> None:
 
 
 def _add_log(found: _Found, system: System, events: PurePosixPath) -> None:
-    """Add the topmost folder above a folder of events whose path names the system."""
+    """Add a log folder: the topmost folder above `events` whose path names the system's agent and model."""
     places = [events, *events.parents]
     place = str(max((place for place in places if system_of(place.parts)), key=places.index))
     if place not in found.logs.setdefault(system, []):

@@ -1,4 +1,4 @@
-"""Read the research code of the public edition of LMR-BENCH, without goldens and unit tests."""
+"""Read the research code of the public edition, without goldens (reference implementations) and unit tests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _POINTER = b"version https://git-lfs"
 
 
 def read_code(benchmark: Benchmark) -> tuple[dict[str, bytes], dict[str, list[str]]]:
-    """Read the research code of a benchmark.
+    """Read the research code of a paper.
 
     Goldens, the paper's text and unit tests are left out without being reported. But if a goal file is a unit test, it
     is kept, with the test modules that it imports.
@@ -34,8 +34,8 @@ def read_code(benchmark: Benchmark) -> tuple[dict[str, bytes], dict[str, list[st
         benchmark: The folder of the paper.
 
     Returns:
-        The files by path in the research code (or in the benchmark, if a goal file is outside of it), and for each
-        reason the paths of the other files that were left out.
+        The files by path in the research code (or in the paper's folder, for a goal file outside of the research code),
+        and for each reason the paths of the files that were left out.
 
     Raises:
         TaskError: The research code is too large.

@@ -116,8 +116,9 @@ def sessions_of_run(run: Run) -> list[LoggedSession]:
 def sessions_of_events(*folders: Path) -> list[LoggedSession]:
     """Read sessions from OpenHands event folders, which have one JSON file per event.
 
-    Events with `source` "agent" and an `action` are actions. Two folders hold the same session if their first events
-    are equal and have a timestamp, or if all their events are equal. The folder with more events is used.
+    Events with `source` "agent" count as actions if they have an `action` or are messages. Two folders hold the same
+    session if their first events are equal and have a timestamp, or if all their events are equal. The folder with more
+    events is used.
 
     Args:
         folders: Folders with event folders at any depth. Each is named after its system.
@@ -176,7 +177,7 @@ def sessions_of(runs: Sequence[Run], events: Sequence[Path], outcomes: Path | No
 
 
 def with_outcomes(sessions: Iterable[LoggedSession], file: Path) -> list[LoggedSession]:
-    """Add outcomes from a CSV file to sessions.
+    """Return sessions with the outcomes from a CSV file added.
 
     The file has the columns `task` (the path of a session's folder, or one of the folder names in it), `solved` (yes
     or no) and optionally `system`. A session with several rows counts as solved if all of them say yes.

@@ -23,7 +23,7 @@ from lmrbench.records import Record
 from lmrbench.tasks.model import Task
 
 MEASURES = ("directory depth", "branching", "imbalance", "goal length")
-# With fewer clusters, clustered standard errors are biased downward (Cameron and Miller 2015, section VI).
+# With fewer clusters than this, clustered standard errors are biased downward (Cameron and Miller 2015, section VI).
 _FEW = 40
 
 
@@ -187,7 +187,7 @@ def fitted(known: Sequence[Outcome], shapes: Mapping[str, Mapping[str, float]]) 
 
 
 def _sizes(files: Iterable[PurePosixPath]) -> dict[PurePosixPath, list[int]]:
-    """Return the number of files below each entry, by the folder of the entry."""
+    """Return, for each folder, the number of files in each of its entries (1 for a file)."""
     below: Counter[PurePosixPath] = Counter(place for file in files for place in (file, *file.parents))
     children: dict[PurePosixPath, list[int]] = {}
     for place, count in below.items():
