@@ -1,4 +1,4 @@
-"""Code as HTML: highlighted, with line numbers, and as a side-by-side comparison of two versions."""
+"""Render code as HTML: highlighted lines, and side-by-side comparisons of two versions."""
 
 from __future__ import annotations
 

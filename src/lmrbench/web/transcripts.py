@@ -29,7 +29,7 @@ class TranscriptServers:
     """
 
     def __init__(self) -> None:
-        """Start with no servers."""
+        """Create the object. No server is started yet."""
         self._servers: dict[Path, tuple[subprocess.Popen[bytes], str]] = {}
 
     def address(self, run: Path, answer: Answer) -> str:

@@ -1,7 +1,7 @@
 """Draw the queues of annotators from a seed.
 
 An item is an answer under an opaque name. The option --overlap sets the number of annotators that label each item. The
-lengths of their queues differ by at most one. Calibration items, which have a known verdict, are assigned to all
+lengths of the queues differ by at most one. Calibration items, which have a known verdict, are assigned to all
 annotators and come first.
 """
 

@@ -44,7 +44,7 @@ class AnnotatorProgress:
 
 @dataclass(frozen=True)
 class Dispute:
-    """An item whose labels disagree enough that a third person decides.
+    """An item whose labels disagree so much that another person has to decide.
 
     Attributes:
         item: The item.
@@ -140,7 +140,7 @@ def agreements(labels: tuple[Label, ...]) -> list[tuple[str, str, Agreement]]:
         labels: The labels of all annotators.
 
     Returns:
-        The names of two annotators and their agreement on the items that both labelled, for each pair.
+        For each pair of annotators, their names and their agreement on the items that both labelled.
     """
     categories: dict[str, dict[tuple[str, str, int], str]] = {}
     for label in labels:

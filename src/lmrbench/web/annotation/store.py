@@ -113,7 +113,7 @@ class Store:
         self._database.close()
 
     def tokens(self) -> dict[str, str]:
-        """Return the token of each person by name, including the lead."""
+        """Return the token of each person, including the lead, by name."""
         return dict(self._database.execute("SELECT name, token FROM people"))
 
     def person(self, token: str) -> str | None:

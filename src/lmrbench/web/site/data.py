@@ -241,7 +241,7 @@ def _suite_title(way: Way, suite: str) -> str:
 
 
 def _distinct(boards: Sequence[Board]) -> list[Board]:
-    """Make the titles of boards distinct: append the digests and sandboxes in which boards of one title differ."""
+    """Make the titles of boards distinct: append the digests and sandboxes in which boards of equal title differ."""
     found = []
     for item in boards:
         others = [other for other in boards if other.title == item.title]
