@@ -101,7 +101,7 @@ def test_the_verifier_has_the_package_that_compares_texts(paper, tmp_path):
 
 def test_a_python_without_a_pinned_image_is_one_line(tasks, tmp_path, monkeypatch):
     monkeypatch.setattr(harbor, "_BASES", {"3.1": "python:3.1"})
-    with pytest.raises(UsageError, match=r"no base image of Python 3\.\d+; use Python 3\.1$"):
+    with pytest.raises(UsageError, match=r"no base image for Python 3\.\d+; run lmrbench with Python 3\.1 to export"):
         write_harbor(tasks["toy/blend"], tmp_path / "task")
     assert not (tmp_path / "task").exists()
 

@@ -517,7 +517,7 @@ def test_every_task_of_the_edition_but_a_submodule_is_made_and_ten_can_be_graded
     assert said["1 of the tasks of core"] == "not imported: nsa/nsa; no readable folder for the papers nsa"
     without = {item.task for item in found.tasks if not item.check}
     assert {item.where for item in found.remarks} == without
-    assert all("works only with its own repository" in item.reason for item in found.remarks)
+    assert all("works only with the repository of that task" in item.reason for item in found.remarks)
 
 
 def test_the_paper_is_found_in_the_research_code_and_does_not_stay_there(edition):
@@ -681,7 +681,7 @@ def test_a_check_is_for_the_class_and_the_constructor_that_it_knows(tmp_path, pa
     found = import_edition(tmp_path / "clone", tmp_path / "suite")
 
     said = {item.where: item.reason for item in found.remarks}
-    assert "calls focal_loss with parameters that it lacks: size_average" in said["ergo/forward"]
+    assert "calls focal_loss with unknown parameters: size_average" in said["ergo/forward"]
     assert "observes SimCLR.info_nce_loss, not OtherCLR.info_nce_loss" in said["simclr/info_nce_loss"]
 
 

@@ -233,7 +233,7 @@ def test_records_in_every_spelling_and_none_that_hides_the_others(tmp_path):
             "line 1 column 2 (char 1)",
             "human_evaluation/object.json: expected a JSON list of labels",
             "llm_as_a_judge_evaluation/OpenHands/o4-mini/3-Pool_code_1_analysis.txt: neither a JSON object with a "
-            '"category" from 1 to 3 nor a last line with one',
+            '"category" from 1 to 3 nor a text that ends with a line "1", "2" or "3"',
             "unit_test_evaluation/noagent/gpt4.1/results.txt: expected PASS or FAIL: 4-Other/unit_test_1.log: TIMEOUT",
             "unit_test_evaluation/noagent/gpt4.1/results.txt: contradicts an earlier verdict on the same answer; left "
             "out: 3-Pool/unit_test_2.log: FAIL",
@@ -380,5 +380,5 @@ def test_a_clone_with_its_benchmarks_gives_the_regression_of_table_5(published_c
     (without,) = [item for item in recomputed_from(published_clone).figures if item.place == "Table 5"]
     assert (without.comparison, without.note) == (
         "not recomputable",
-        "needs the benchmark folders, and the unit tests of three models of OpenHands",
+        "needs the benchmark folders, and the unit tests of OpenHands with three models",
     )

@@ -1,1 +1,1 @@
-"""Other projects' formats and frameworks, one module each."""
+"""Integrations with the formats and frameworks of other projects, one module each."""

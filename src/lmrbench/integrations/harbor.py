@@ -1,8 +1,9 @@
-"""Tasks as folders that Harbor runs: an environment for the agent, and a verifier in a separate container.
+"""Export tasks as folders for Harbor, with an environment for the agent and a verifier in a separate container.
 
-The agent's container holds the workspace only. The verifier's container is built from `tests/`: the modules of this
-lmrbench that grade, the paper's folder, and the published code that it uses. Harbor copies the goal files to it, and
-`harbor_verifier` grades them there under Landlock, which needs no right that a container lacks.
+The agent's container has only the workspace. The verifier's container is built from `tests/`, which contains the
+grading modules of the installed lmrbench, the paper's folder, and the published code that the task uses. Harbor copies
+the goal files to the verifier's container, where `harbor_verifier` grades them in a Landlock sandbox. Landlock works in
+a container without extra privileges.
 
 The format is described at https://www.harborframework.com/docs/tasks, schema 1.4.
 """
@@ -38,17 +39,18 @@ from lmrbench.tasks.workspace import (
 from lmrbench.version import __version__
 
 WORKSPACE, SUITE = "/workspace", "/tests/suite"
-# A verifier may take this many times the limit of the check: the reference runs twice, and an answer may take longer.
+# The verifier's timeout, as a multiple of the time that the check takes on the reference. It has to cover two runs of
+# the reference and one run of the answer, which may be slower.
 _LIMITS_OF_A_VERIFIER = 20
 _MOST_OF_A_FILE = 1 << 30
 _AGENT_SECONDS, _BUILD_SECONDS = 3600, 3600
-# The base images by version of Python. A digest names the images of all platforms.
+# The base image for each version of Python. The digests are those of multi-platform images.
 _BASES = {
     "3.11": "python:3.11.16-slim-bookworm@sha256:a36c24f9cbdf4fd0f52d67f0823eeac19c2028c637cecc392d97f980d4fec56b",
     "3.12": "python:3.12.14-slim-bookworm@sha256:782412e85d0f0984994c290652577d4018aff08145c85b262bb63dc0c7522254",
     "3.13": "python:3.13.15-slim-bookworm@sha256:2325bb286ec344af3e5898cc224b5844e2707ac6e26b1632516fd3edc84a5e26",
 }
-# The parts of lmrbench that a verifier runs, and the packages that they import.
+# The parts of lmrbench that a verifier needs, as glob patterns, and the packages that they import.
 _GRADING = (
     "[!_]*.py",
     "__init__.py",
@@ -64,7 +66,7 @@ _GRADING_IMPORTS = ("numpy", "packaging", "platformdirs", "pydantic", "safetenso
 _IMAGE = """\
 ARG BASE={base}
 FROM ${{BASE}}
-# Further options of pip, such as an index with CPU-only builds of torch.
+# Extra options for pip, such as an index with CPU-only builds of torch.
 ARG PIP_OPTIONS=
 COPY requirements.txt /tmp/requirements.txt
 RUN pip install --no-cache-dir ${{PIP_OPTIONS}} -r /tmp/requirements.txt
@@ -76,15 +78,16 @@ WORKDIR {workspace}
 """
 _VERIFIER = """\
 COPY . /tests
-# Independent of the umask where the task was written: candidates run as another user, who reads the worker program.
+# Candidates run as another user, who must be able to read the worker program. The umask at the time of the export may
+# have made it unreadable.
 RUN chmod -R a+rX /tests
 ENV PYTHONPATH=/tests XDG_CACHE_HOME=/tests/cache
 """
 _USER = "agent"
 _TEST = """\
 #!/bin/sh
-# Grades what the agent left in {workspace}, under cases that are drawn now. If this machine can't grade, it writes no
-# reward, so that the answer does not count as wrong.
+# Grades the files that the agent left in {workspace}, on freshly drawn cases. If this machine can't grade, no reward is
+# written, so that the answer does not count as wrong.
 mkdir -p /logs/verifier
 exec python3 -m lmrbench.integrations.harbor_verifier {task} {suite} {workspace} /logs/verifier
 """
@@ -95,7 +98,7 @@ cp -r "$(dirname "$0")/answer/." {workspace}
 
 
 def folder_name(task: Task) -> str:
-    """Return a task's folder name, such as `dpo__preference_loss`. Harbor needs all tasks in a single folder."""
+    """Return a task's folder name, such as `dpo__preference_loss`. Harbor expects all tasks in one folder."""
     return f"{task.paper.slug}__{task.name}"
 
 
@@ -107,32 +110,34 @@ def write(tasks: Sequence[Task], to: Path, inputs: Inputs) -> Iterator[Path]:
 def write_harbor(task: Task, folder: Path, inputs: Inputs = "full") -> None:
     """Write a task as a folder for `harbor run -p FOLDER`.
 
-    Harbor's oracle gets a reward of 1, and an agent that does nothing a reward of 0.
+    Harbor's oracle agent gets a reward of 1, and an agent that changes nothing gets 0.
 
     Args:
         task: a task of any tier but `forensic`.
         folder: a new or empty folder.
-        inputs: the view of the code that the agent gets.
+        inputs: the files that the agent gets: `full`, `paper+file` or `paper`.
 
     Raises:
-        UsageError: the folder is not empty, or the task is forensic and thus drawn on the machine that grades.
+        UsageError: the folder is not empty, the task is forensic, or there is no base image for this version of Python.
         SandboxError: the packages of the task are not installed.
     """
     if task.tier == "forensic":
-        raise UsageError(f"{task.id}: forensic tasks are drawn where they are graded, and can't be written for Harbor")
+        raise UsageError(
+            f"{task.id}: forensic tasks are generated by the machine that grades; export tasks of another tier"
+        )
     if folder.exists() and any(folder.iterdir()):
-        raise UsageError(f"{folder}: is not empty; a task of Harbor needs a folder of its own")
+        raise UsageError(f"{folder}: is not empty; a Harbor task needs a folder of its own")
     image = _IMAGE.format(base=_base())
     graded_with = (*_GRADING_IMPORTS, *comparing_imports(task))
     pins = _canonical(versions(third_party_imports(task), environment_of(task.paper.requirements)))
-    asked = f"{instruction(task, inputs)}\nThe files that are named here lie in `{WORKSPACE}`.\n"
+    asked = f"{instruction(task, inputs)}\nThe files named above are in `{WORKSPACE}`.\n"
     texts = {
         "instruction.md": asked,
         "task.toml": _configuration(task, inputs),
         "environment/Dockerfile": image + _ENVIRONMENT.format(user=_USER, workspace=WORKSPACE),
         "environment/requirements.txt": _requirements(pins),
         "tests/Dockerfile": image + _VERIFIER,
-        # If lmrbench and the task use different versions of a package here, the task's is taken.
+        # If lmrbench and the task use different versions of a package, the task's version is installed.
         "tests/requirements.txt": _requirements({**_canonical(versions(graded_with)), **pins}),
         "tests/test.sh": _TEST.format(workspace=WORKSPACE, task=task.id, suite=SUITE),
         "solution/solve.sh": _SOLVE.format(workspace=WORKSPACE),
@@ -151,18 +156,20 @@ def write_harbor(task: Task, folder: Path, inputs: Inputs = "full") -> None:
 def _base() -> str:
     python = f"{sys.version_info.major}.{sys.version_info.minor}"
     if python not in _BASES:
-        raise UsageError(f"tasks for Harbor have no base image of Python {python}; use Python {' or '.join(_BASES)}")
+        raise UsageError(
+            f"no base image for Python {python}; run lmrbench with Python {' or '.join(_BASES)} to export to Harbor"
+        )
     return _BASES[python]
 
 
 def _canonical(found: Mapping[str, str]) -> dict[str, str]:
-    """Return versions of packages by the canonical names of the packages."""
+    """Return the versions of packages, with canonical names of the packages as keys."""
     return {canonicalize_name(name): version for name, version in found.items()}
 
 
 def _requirements(pins: Mapping[str, str]) -> str:
     """Return the text of a requirements.txt."""
-    # A local version, such as that of a build without CUDA, is on no index.
+    # Local version labels, such as +cpu for a build without CUDA, are dropped, because PyPI has no such versions.
     return "".join(f"{name}=={version.partition('+')[0]}\n" for name, version in sorted(pins.items()))
 
 
@@ -198,7 +205,7 @@ def _configuration(task: Task, inputs: Inputs) -> str:
 
 
 def _write_suite(task: Task, folder: Path) -> None:
-    """Write a suite of this paper only. Raises TaskError for links and other files that are not regular."""
+    """Write a suite that contains only the task's paper. Raises TaskError for links and other special files."""
     suite = task.folder.parent
     wanted = [f"{task.folder.name}/{name}" for name in _regular(task.folder) if not fnmatch(name, "certificate*.json")]
     for name in [*wanted, *(["suite.toml"] if (suite / "suite.toml").exists() else [])]:
@@ -206,7 +213,7 @@ def _write_suite(task: Task, folder: Path) -> None:
 
 
 def _write_source(task: Task, folder: Path) -> None:
-    """Write the published code that a task uses to where `lmrbench setup fetch` would store it in this cache folder."""
+    """Write the published code of a task into a cache folder, at the path that `lmrbench setup fetch` uses."""
     repository = task.files.repository
     if isinstance(repository, Tree):
         place = folder / tree_folder(repository.source).relative_to(cache_folder().parent)
@@ -215,7 +222,7 @@ def _write_source(task: Task, folder: Path) -> None:
 
 
 def _write_lmrbench(folder: Path) -> None:
-    """Write the modules that grade. A task then needs no release of lmrbench, and is graded as it was exported."""
+    """Write the grading modules, so that the verifier grades with this version and need not install lmrbench."""
     package = Path(__file__).resolve().parents[1]
     for found in (path for pattern in _GRADING for path in package.glob(pattern)):
         for file in sorted(found.rglob("*.py")) if found.is_dir() else [found]:

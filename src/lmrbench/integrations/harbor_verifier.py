@@ -1,8 +1,8 @@
-"""The program of Harbor's verifier: grade a workspace under fresh cases, and write the reward.
+"""The program that Harbor runs as the verifier: grade a workspace on freshly drawn cases, and write the reward.
 
-`python -m lmrbench.integrations.harbor_verifier TASK SUITE WORKSPACE LOGS` writes `reward.txt`, 1 or 0, and
-`grade.json`, the grade without names and reasons of cases. If this machine can't grade, the program exits with 1 and
-writes no reward.
+`python -m lmrbench.integrations.harbor_verifier TASK SUITE WORKSPACE LOGS` writes two files to the folder LOGS:
+`reward.txt`, which contains 1 or 0, and `grade.json`, the grade without the names of cases and the reasons for
+mismatches. If this machine can't grade, the program exits with status 1 and writes no reward.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from lmrbench.grading.reading import collect_workspace
 from lmrbench.tasks.submission import Submission
 
 SYSTEM = "agent"
-# It works in a container without added rights.
+# Landlock works in a container without extra privileges.
 SANDBOX = "landlock"
 
 
 def verify(task_id: str, suite: Path, workspace: Path, logs: Path) -> bool:
-    """Grade a workspace and write the reward. A workspace that can't be used fails.
+    """Grade a workspace and write the reward. If no answer can be read from the workspace, the reward is 0.
 
     Args:
         task_id: the id of the answered task.

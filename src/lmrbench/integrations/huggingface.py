@@ -1,6 +1,7 @@
-"""Tasks as rows of a dataset: JSON lines, or a folder for `datasets.load_dataset` and the Hugging Face hub.
+"""Export tasks as a dataset: a JSON Lines file, or a folder for `datasets.load_dataset` and the Hugging Face hub.
 
-A row holds what a solver is told, and no answer. Answers are in a separate file, which is written on request.
+Each task is a row, which contains everything that a solver is given, but not the answer. Answers are written to a
+separate file, and only on request.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ TASKS, GOLDENS = "data/tasks.jsonl", "data/goldens.jsonl"
 
 
 class File(Record):
-    """A file of the masked repository. Its role is `goal` if the answer goes into it."""
+    """A file of a task's repository. Its role is `goal` if it contains a target of the task, else `context`."""
 
     path: str
     role: Literal["goal", "context"]
@@ -38,8 +39,8 @@ class Row(Record):
     """One task.
 
     Attributes:
-        other_tiers: the paper's tasks of other tiers, whose answers the files may hold.
-        digest: the digest of everything that a verdict depends on; two editions of a task have different ones.
+        other_tiers: the ids of the paper's tasks of other tiers. The files may contain answers to these tasks.
+        digest: the digest of everything that a verdict depends on. It identifies the edition of the task.
     """
 
     id: str
@@ -61,7 +62,7 @@ class Row(Record):
 
 
 class GoldenRow(Record):
-    """The reference of one task: its goal files, complete except for other tasks' targets."""
+    """The answer to one task: its goal files from the reference, in which only targets of other tasks are masked."""
 
     id: str
     files: tuple[File, ...]
@@ -72,7 +73,8 @@ def row_of(task: Task, inputs: Inputs = "full") -> Row:
 
     Args:
         task: a task of any tier.
-        inputs: with `full` the row has goal files and context, with `paper+file` goal files, with `paper` no files.
+        inputs: the files in the row: goal files and context (`full`), only goal files (`paper+file`), or no files
+            (`paper`).
     """
     masked = masked_files(task)
     context = [name for name in task.context if name not in task.goal_files]
@@ -98,7 +100,7 @@ def row_of(task: Task, inputs: Inputs = "full") -> Row:
 
 
 def golden_row_of(task: Task) -> GoldenRow:
-    """Return the answer of a task."""
+    """Return the row with the answer to a task."""
     answered = answered_files(task)
     return GoldenRow(id=task.id, files=tuple(_file(task, name, answered[name]) for name in task.goal_files))
 
@@ -114,13 +116,13 @@ def write(tasks: Sequence[Task], to: Path, inputs: Inputs, goldens: bool = False
 
 
 def write_rows(tasks: Sequence[Task], to: Path, inputs: Inputs) -> Iterator[Path]:
-    """Write a file of JSON lines, and yield it. See `write_jsonl`."""
+    """Write a JSON Lines file, and yield its path. See `write_jsonl`."""
     write_jsonl(tasks, to, inputs)
     yield to
 
 
 def write_jsonl(tasks: Iterable[Task], file: Path, inputs: Inputs = "full") -> None:
-    """Write a row for each task. Raises UsageError if the file exists."""
+    """Write a JSON Lines file with a row for each task. Raises UsageError if the file exists."""
     if file.exists():
         raise UsageError(f"{file}: exists already; name a new file")
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -128,19 +130,22 @@ def write_jsonl(tasks: Iterable[Task], file: Path, inputs: Inputs = "full") -> N
 
 
 def write_dataset(tasks: Sequence[Task], folder: Path, inputs: Inputs = "full", goldens: bool = False) -> None:
-    """Write a folder for Hugging Face's `datasets`: a card, and the rows.
+    """Write a folder for Hugging Face's `datasets`: a dataset card and the rows.
 
     Args:
         tasks: the tasks, one row each.
         folder: a new or empty folder.
         inputs: see `row_of`.
-        goldens: whether to write the answers, too, as a separate configuration, and to ask the hub to gate the dataset.
+        goldens: whether to add the answers as a separate configuration. The card then contains a request to keep them
+            secret, which the hub shows to users of a gated dataset.
 
     Raises:
         UsageError: the folder is not empty, or a task uses a published package, whose code may not be redistributed.
     """
     if theirs := [task for task in tasks if isinstance(task.files.repository, Tree)]:
-        raise UsageError(f"{theirs[0].id}: uses a published package, whose code can't be redistributed; leave it out")
+        raise UsageError(
+            f"{theirs[0].id}: uses a published package, whose code can't be redistributed; leave out this task"
+        )
     if folder.exists() and any(folder.iterdir()):
         raise UsageError(f"{folder}: is not empty; a dataset needs a folder of its own")
     (folder / "data").mkdir(parents=True, exist_ok=True)
@@ -154,7 +159,7 @@ def _lines(rows: Iterable[Record]) -> bytes:
     return "".join(row.model_dump_json() + "\n" for row in rows).encode()
 
 
-_GATE = "This dataset holds answers. Keep them out of training data, and out of places that are crawled."
+_GATE = "This dataset contains answers. Keep them out of training data and away from web crawlers."
 _TEXT = """
 # {name}
 
@@ -167,13 +172,13 @@ contain the checks.
 |---|---|
 {counts}
 
-`files` holds the masked goal files and those shown as context, and `targets` the functions to write. `digest`
-identifies the edition of the task.
+`files` contains the masked goal files and the files shown as context, and `targets` names the functions to write.
+`digest` identifies the edition of the task.
 
 {tiers}
 {more}"""
 _ABOUT_GOLDENS = """
-The configuration `goldens` holds the references. If you publish this folder, let the hub gate it.
+The configuration `goldens` contains the answers. If you publish this folder, make it a gated dataset.
 """
 
 

@@ -1,4 +1,4 @@
-"""Task, scorers and sandbox for Inspect, which finds them by the entry point group `inspect_ai`."""
+"""The task, scorers and sandbox of lmrbench for Inspect, which finds them through the entry points `inspect_ai`."""
 
 from lmrbench.judging.scoring import judge
 from lmrbench.solving.provider import BubblewrapSandboxEnvironment

@@ -1,7 +1,8 @@
-"""The formats that `lmrbench export` writes: those of lmrbench, and those of other packages.
+"""The formats of `lmrbench export`, which are built in or come from other packages.
 
-A package adds a format by an entry point of the group `lmrbench.exporters`: its name, and a function
-`write(tasks, to, inputs)` that writes the tasks and yields each path when it is complete.
+A package adds a format with an entry point in the group `lmrbench.exporters`. The entry point has the name of the
+format and refers to a function `write(tasks, to, inputs)`, which writes the tasks and yields each path when it is
+complete.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ GROUP = "lmrbench.exporters"
 
 @dataclass(frozen=True)
 class Exporter:
-    """A format of lmrbench.
+    """A built-in format.
 
     Attributes:
-        about: one line for the help, in which PATH is that of --to.
-        place: "module:name" of the function that writes it.
-        goldens: whether the function takes `goldens=True`, and writes the answers too.
+        about: one line of help text, in which PATH stands for the value of --to.
+        place: the function that writes the format, as "module:name".
+        goldens: whether the function accepts the argument `goldens=True`, with which it writes the answers, too.
     """
 
     about: str
@@ -32,9 +33,9 @@ class Exporter:
 
 
 EXPORTERS = {
-    "workspace": Exporter("folders to edit, PATH/paper/task", "lmrbench.integrations.workspace:write"),
+    "workspace": Exporter("folders for solvers, PATH/paper/task", "lmrbench.integrations.workspace:write"),
     "harbor": Exporter(
-        "folders that Harbor runs, PATH/paper__task, with the answers where its agents do not see them",
+        "task folders for Harbor, PATH/paper__task; they contain the answers, which Harbor's agents can't see",
         "lmrbench.integrations.harbor:write",
     ),
     "huggingface": Exporter("a dataset with a card", "lmrbench.integrations.huggingface:write", goldens=True),
@@ -48,10 +49,10 @@ def exporter(name: str, goldens: bool = False) -> Callable[..., Iterator[Path]]:
 
     Args:
         name: the name of the format.
-        goldens: whether the format must be able to write the answers too.
+        goldens: whether the format must be able to write the answers, too.
 
     Raises:
-        UsageError: there is no such format, or it writes no answers.
+        UsageError: the format is unknown, or `goldens` is true and the format can't write answers.
     """
     if goldens and not (name in EXPORTERS and EXPORTERS[name].goldens):
         raise UsageError(f"--goldens needs --format {WITH_GOLDENS}")

@@ -1,9 +1,9 @@
-"""Read predictions in SWE-bench's format, a patch for each instance, as submissions.
+"""Read predictions in SWE-bench's format, with one patch per instance, as submissions.
 
-A file holds objects with `instance_id`, `model_name_or_path` and `model_patch`, as JSON lines or as one JSON list. It
-may also be one JSON object that maps each instance to such an object or to the patch alone; the model is then named
-after the file. An instance is a task's id, with `__` or a slash. A patch that can't be applied becomes a submission
-without code, which fails.
+A file contains objects with `instance_id`, `model_name_or_path` and `model_patch`, as JSON Lines or as one JSON list.
+It may also be one JSON object that maps each instance id to such an object or to the patch alone; an object without a
+model gets the name of the file as the model. An instance id is the id of a task, with `__` or a slash between paper and
+task. A patch that can't be applied becomes a submission without code, which fails.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from lmrbench.records import Record, parsed_json, validated
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission, Text
 
-# The maximum size of a file that is one JSON text, and so is parsed as a whole.
+# The maximum size of a file with a single JSON text, which is parsed as a whole.
 MAX_BYTES = 16 * MAX_LINE_BYTES
 
 
 class Prediction(Record):
-    """One prediction. Other keys, which harnesses add, are ignored."""
+    """One prediction. Extra keys, which some harnesses add, are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -46,14 +46,17 @@ def holds_predictions(path: Path) -> bool:
 
 
 def read_predictions(path: Path, tasks: Mapping[str, Task]) -> list[Submission]:
-    """Read the predictions of a file. Several predictions of a model for an instance become its samples, in order.
+    """Read the predictions in a file. If a model has several predictions for an instance, they become its samples.
 
     Args:
-        path: a file of JSON lines or of one JSON text.
+        path: a file of JSON Lines or with a single JSON text.
         tasks: the tasks by id.
 
+    Returns:
+        The submissions, in the order of the predictions.
+
     Raises:
-        RecordError: a prediction is malformed, or names an unknown task.
+        RecordError: the file can't be read, or a prediction is malformed or names an unknown task.
     """
     samples: Counter[tuple[str, str]] = Counter()
     found = []
@@ -69,14 +72,14 @@ def read_predictions(path: Path, tasks: Mapping[str, Task]) -> list[Submission]:
 
 
 def _values(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield each prediction of a file, or each line of another JSON Lines file, with its place in the file."""
+    """Yield each prediction in a file, or each object in another JSON Lines file, with its place for error messages."""
     first = next(submitted_lines(path), None)
     if first is None:
         return
     try:
         values = parsed_json(first[1], str(path))
     except RecordError:
-        # The file is one JSON text of several lines.
+        # The first line alone is not JSON, so the file should be a single JSON text of several lines.
         values = None
     if isinstance(values, dict) and not _is_mapping(values):
         for number, line in submitted_lines(path):
@@ -103,7 +106,7 @@ def _object(value: object, place: str) -> tuple[dict[str, Any], str]:
 
 
 def _is_mapping(values: Mapping[str, Any]) -> bool:
-    """Return whether an object maps instances to predictions or patches, and is not a prediction itself."""
+    """Return whether an object maps instance ids to predictions or patches. False for a prediction itself."""
     return "instance_id" not in values and any(
         "model_patch" in item if isinstance(item, dict) else isinstance(item, str) and "\n+++ " in item
         for item in values.values()

@@ -1,8 +1,8 @@
 """Tasksets for the library `verifiers` and the trainers that use it.
 
 In `LmrBenchTaskset`, a model answers one message with a function. In `LmrBenchAgentTaskset`, an agent works in a
-container. The packages in `environments/` export them. Answers are graded on the trainer's machine, in lmrbench's
-sandbox, with cases that are drawn for each answer.
+container. The packages in `environments/` export these tasksets. Answers are graded on the trainer's machine, in
+lmrbench's sandbox, on cases that are drawn anew for each answer.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _MOST_BYTES = 1 << 20
 
 
 class LmrBenchTaskConfig(vf.TaskConfig):
-    """Settings of the grading.
+    """The settings for grading.
 
     Attributes:
         reward: `correct` (1 if all ordinary cases match, else 0), `robust` (1 if all cases match, else 0), or `share`
-            (`Grade.share`).
-        sandbox: the back end, or `auto`.
-        workers: warm workers, or None for one per core.
+            (the share of ordinary cases that match; see `Grade.share`).
+        sandbox: the back end of the sandbox, or `auto`.
+        workers: the number of warm workers; None for one per core.
     """
 
     reward: Literal["correct", "robust", "share"] = "correct"
@@ -50,9 +50,9 @@ class LmrBenchConfig(vf.TasksetConfig):
     """The tasks of a taskset.
 
     Attributes:
-        suite: core, real, live, all, or a folder.
-        tasks: ids, papers, categories or globs; all tasks if empty.
-        inputs: the part of the repository that is shown.
+        suite: core, real, live, all, or the folder of a suite.
+        tasks: the tasks to use, named by ids, papers, categories or globs; empty for all tasks.
+        inputs: the files that the model or agent gets: `full`, `paper+file` or `paper`.
         max_characters: the maximum length of a prompt.
     """
 
@@ -67,8 +67,8 @@ class LmrBenchData(vf.TaskData):
     """One task.
 
     Attributes:
-        suite: `LmrBenchConfig.suite`.
-        inputs: `LmrBenchConfig.inputs`.
+        suite: see `LmrBenchConfig.suite`.
+        inputs: see `LmrBenchConfig.inputs`.
         goal_files: the files from which an agent's answer is read.
     """
 
@@ -97,11 +97,11 @@ class _Graded(vf.Task[LmrBenchData, vf.State, LmrBenchTaskConfig]):
 
     @vf.reward
     async def solved(self, trace: vf.Trace, runtime: vf.Runtime | None = None) -> float:
-        """Return the reward. A fault of the suite or of the machine is an error, and never a reward of 0."""
+        """Return the reward. A fault of the suite or the machine raises an error instead of giving a reward of 0."""
         return float((await self._grade(trace, runtime))[self.config.reward])
 
     async def _grade(self, trace: vf.Trace, runtime: vf.Runtime | None) -> dict[str, float]:
-        """Grade a rollout once, and store a summary that reveals no expected values in its trace."""
+        """Grade a rollout once, and store a summary of the grade in its trace. The summary has no expected values."""
         if _GRADE not in trace.info:
             grader = _grader(self.data.suite, self.config.sandbox, self.config.workers)
             grade = await grader.grade_async(str(self.data.id), await self.candidate(trace, runtime))
@@ -117,7 +117,7 @@ class _Graded(vf.Task[LmrBenchData, vf.State, LmrBenchTaskConfig]):
 
 
 class LmrBenchTask(_Graded):
-    """A model answers one message with the function."""
+    """A task that a model answers in one message."""
 
     async def candidate(self, trace: vf.Trace, runtime: vf.Runtime | None) -> str:
         """Return the model's last reply."""
@@ -125,7 +125,7 @@ class LmrBenchTask(_Graded):
 
 
 class LmrBenchAgentTask(_Graded):
-    """An agent implements the function in a container, because this machine holds the answers."""
+    """A task that an agent solves in a container, so that it has no access to the answers on this machine."""
 
     NEEDS_CONTAINER = True
 
@@ -152,7 +152,7 @@ class LmrBenchTaskset(vf.Taskset[LmrBenchTask, LmrBenchConfig]):
     """Tasks that a model answers in one message."""
 
     def load(self) -> Iterable[LmrBenchTask]:
-        """The tasks that the configuration names."""
+        """Yield the tasks that the configuration selects."""
         for task in _chosen(self.config):
             prompt = prompt_message(task, self.config.inputs, "summary", self.config.max_characters).text
             yield LmrBenchTask(_data(task, self.config, prompt), self.config.task)
@@ -162,7 +162,7 @@ class LmrBenchAgentTaskset(vf.Taskset[LmrBenchAgentTask, LmrBenchConfig]):
     """Tasks that an agent solves in a workspace."""
 
     def load(self) -> Iterable[LmrBenchAgentTask]:
-        """The tasks that the configuration names."""
+        """Yield the tasks that the configuration selects."""
         for task in _chosen(self.config):
             data = _data(task, self.config, agent_message([task], _WORKSPACE), workdir=_WORKSPACE)
             yield LmrBenchAgentTask(data, self.config.task)
@@ -191,7 +191,7 @@ def _tasks(suite: str) -> dict[str, Task]:
 
 @cache
 def _grader(suite: str, sandbox: str, workers: int | None) -> Grader:
-    """Return the grader of all rollouts in this process, so that its workers stay warm."""
+    """Return the grader that all rollouts in this process share, so that its workers stay warm."""
     grader = Grader(suite, GradingPlan(sandbox=sandbox, workers=workers, kept=KEPT_IN_TRAINING))
     atexit.register(grader.close)
     return grader

@@ -1,4 +1,7 @@
-"""Tasks as folders to edit, one for each task. The formats whose tasks are folders share `write_each`."""
+"""Export tasks as workspaces for solvers, one folder per task.
+
+`write_each` is shared with the other formats that write one folder per task.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,15 @@ def write_each(
 ) -> Iterator[Path]:
     """Write each task to a folder below `to`, and yield the folder.
 
-    If folders may hold answers to tasks of other tiers, a README.md in `to` lists them.
+    If papers have tasks of several tiers, a README.md in `to` lists these tasks, because the folder of one task may
+    contain answers to another.
+
+    Args:
+        tasks: the tasks.
+        to: the folder that contains the folders of the tasks.
+        name_of: returns the path of a task's folder relative to `to`.
+        write_task: writes a task to a folder.
+        inputs: the files that solvers get: `full`, `paper+file` or `paper`.
     """
     for task in tasks:
         folder = to / name_of(task)

@@ -1,4 +1,4 @@
-"""The code of an answer as pages show it: next to the masked repository, the reference, or another answer."""
+"""Compare the code of an answer with the masked repository, the reference or another answer, for display on a page."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class AnswerComparison:
     """The code transplanted from an answer, compared with the repository.
 
     Attributes:
-        targets: The comparison of each target, by its name.
-        files: The changed lines of each goal file, by its path.
-        refusal: Why nothing could be transplanted; "" if something was.
+        targets: The name of each target, with the comparison of its code.
+        files: The path of each goal file, with its changed lines.
+        refusal: The reason why the answer could not be transplanted; "" if it was.
     """
 
     targets: tuple[tuple[str, list[ComparedLine]], ...] = ()
@@ -70,7 +70,8 @@ def compare_answers(
         right: The second answer, or None if it is not in the run.
 
     Returns:
-        The comparison of each target by its name, or of each submitted file if an answer can't be transplanted.
+        The name of each target, with the comparison of its code. If an answer can't be transplanted, its files are
+        compared instead.
     """
     texts = _target_texts(task, left), _target_texts(task, right)
     names = dict.fromkeys([*texts[0], *texts[1]])
@@ -94,5 +95,5 @@ def _submitted_texts(submission: Submission) -> dict[str, str]:
 
 
 def submitted_files(submission: Submission) -> list[tuple[str, list[Markup]]]:
-    """Return the highlighted lines of each file of a submission, as it was submitted."""
+    """Return the name and the highlighted lines of each file of a submission, as it was submitted."""
     return [(name, highlighted(text)) for name, text in _submitted_texts(submission).items()]

@@ -1,4 +1,4 @@
-"""The viewer: web pages of runs, their answers, tasks and the suite.
+"""The viewer: web pages that show runs, answers, tasks and the suite.
 
 No part of a URL is used as a path. Runs are addressed by number; answers and tasks are looked up in loaded data, and
 static files in a fixed table. Untrusted code is parsed and compared in threads, so slow answers do not delay other
@@ -33,7 +33,7 @@ from lmrbench.web.transcripts import TranscriptServers
 
 # The number of systems (columns) and tasks (rows) per page of a run.
 SYSTEMS, TASKS = 8, 50
-# The number of other answers that the page of an answer links to.
+# The maximum number of other answers that the page of an answer links to.
 _MOST_OTHERS = 200
 STATUSES = ("robust", "correct", "wrong", "unanswered")
 
@@ -56,7 +56,7 @@ class Viewer:
         self.transcripts = TranscriptServers()
 
     def run_of(self, request: Request) -> tuple[int, RunIndex]:
-        """Find the run of a URL and refresh its index.
+        """Find the run that a URL names, and refresh its index.
 
         Args:
             request: A request whose path contains the number of the run.
@@ -74,18 +74,18 @@ class Viewer:
         return number, self.runs[number]
 
     def answer_of(self, request: Request, run: RunIndex, key: str = "") -> Answer:
-        """Find the answer of a URL.
+        """Find the answer that a URL names.
 
         Args:
             request: A request whose query contains `system`, `task` and `sample`.
-            run: The run of the URL.
-            key: A prefix of the parameters `system` and `sample` in the query.
+            run: The run that the URL names.
+            key: A prefix of the parameters `system` and `sample` in the query, such as "left_".
 
         Returns:
             The answer.
 
         Raises:
-            HTTPException: The run has neither a grade nor a usage record of the answer.
+            HTTPException: The run has neither a grade nor a usage record for the answer.
         """
         query = request.query_params
         sample = parsed_number(query.get(f"{key}sample", "0"), -1)
@@ -154,7 +154,7 @@ class Viewer:
         )
 
     def state(self, request: Request) -> Response:
-        """Return the number of records in a run, which tells a page that follows the run whether to reload."""
+        """Return the numbers of grades and usage records in a run. The run's page reloads when they change."""
         _, run = self.run_of(request)
         return JSONResponse({"entries": len(run.entries), "usages": len(run.usages)}, headers=HEADERS)
 

@@ -1,4 +1,4 @@
-"""Code as HTML: highlighted, with line numbers, and as a side-by-side comparison of two versions."""
+"""Render code as HTML: highlighted lines, and side-by-side comparisons of two versions."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _LIGHT, _DARK = "default", "github-dark"
 
 
 class ComparedLine(NamedTuple):
-    """One line of a side-by-side comparison. Number and HTML are None on a side that lacks the line.
+    """One line of a side-by-side comparison. If a side lacks the line, its number and HTML are None.
 
     Attributes:
         kind: `same`, `changed`, `added` (only on the right) or `removed` (only on the left).
         left: The line number on the left.
-        left_html: The line on the left.
+        left_html: The line on the left, as HTML.
         right: The line number on the right.
-        right_html: The line on the right.
+        right_html: The line on the right, as HTML.
     """
 
     kind: str
@@ -90,7 +90,7 @@ def changed_lines(lines: Iterable[ComparedLine], around: int = 2) -> list[Compar
 
 
 def highlighting_css() -> str:
-    """Return the style sheet of highlighted code for light and dark pages."""
+    """Return the style sheet for highlighted code, with a light and a dark colour scheme."""
     formatters: list[Any] = [HtmlFormatter(style=style) for style in (_LIGHT, _DARK)]
     light, dark = (formatter.get_style_defs(".code") for formatter in formatters)
     return f"{light}\n@media screen and (prefers-color-scheme: dark) {{\n{dark}\n}}\n"

@@ -1,4 +1,7 @@
-"""The results of a run as a paged matrix of tasks by systems. A cell covers all samples of a system for a task."""
+"""The results of a run as a matrix of tasks by systems, which is shown in pages.
+
+A cell of the matrix covers all samples of a system for a task.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +34,8 @@ class MatrixCell:
     def status(self) -> str:
         """The state of the cell.
 
-        `robust` or `correct` if all graded samples are, `wrong` if one is not correct, `unanswered` if no sample was
-        graded, and "" if there are no samples.
+        It is `robust` if all graded samples are robust, `correct` if all are correct, `wrong` if one is not correct,
+        `unanswered` if no sample was graded, and "" if there are no samples.
         """
         if self.graded:
             return "robust" if self.robust == self.graded else "correct" if self.correct == self.graded else "wrong"
@@ -77,7 +80,7 @@ def cells_of(run: RunIndex) -> dict[tuple[str, str], MatrixCell]:
 
 
 def total(cells: Iterable[MatrixCell]) -> MatrixCell:
-    """Add up the counts of several cells."""
+    """Return a cell with the sums of the counts in several cells."""
     some = list(cells)
     return MatrixCell(
         sum(cell.graded for cell in some),

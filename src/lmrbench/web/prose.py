@@ -1,4 +1,4 @@
-"""Markdown with formulas (summaries of papers, instructions) as inert HTML with MathML."""
+"""Render Markdown with formulas, such as instructions and summaries of papers, as inert HTML with MathML."""
 
 from __future__ import annotations
 
@@ -45,5 +45,5 @@ def _reader() -> MarkdownIt:
 
 
 def prose(text: str) -> Markup:
-    """Render Markdown. HTML in the text is escaped, and only web addresses become links."""
+    """Render Markdown as HTML. HTML in the text is escaped, and unsafe links (such as `javascript:`) stay text."""
     return Markup(_reader().render(text))

@@ -117,7 +117,7 @@ def static(request: Request) -> Response:
 
 
 def sequential(endpoint: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
-    """Run an endpoint in the server's own thread, one request at a time, so its data is not shared between threads."""
+    """Make an endpoint run in the server's own thread, one request at a time, so that threads do not share its data."""
 
     async def respond(request: Request) -> Response:
         return endpoint(request)

@@ -1,4 +1,4 @@
-"""Servers of Inspect's viewer, which shows transcripts. The server of a run folder is started on the first request."""
+"""Start and stop servers of Inspect's viewer, which shows transcripts of agents and models."""
 
 from __future__ import annotations
 
@@ -23,10 +23,13 @@ _SECONDS_TO_END = 5
 
 
 class TranscriptServers:
-    """The servers of Inspect's viewer on loopback, one per run folder. `close` stops them."""
+    """The servers of Inspect's viewer on loopback, one per run folder.
+
+    A server is started when the first transcript of its run folder is requested. `close` stops all servers.
+    """
 
     def __init__(self) -> None:
-        """Create the object without starting a server."""
+        """Create the object. No server is started yet."""
         self._servers: dict[Path, tuple[subprocess.Popen[bytes], str]] = {}
 
     def address(self, run: Path, answer: Answer) -> str:
@@ -67,7 +70,10 @@ class TranscriptServers:
 
 
 def _place_of(run: Path, answer: Answer) -> tuple[str, str]:
-    """Return the name of the latest log that contains an answer, and the id of its sample, which may be a session."""
+    """Return the name of the latest log that contains an answer, and the id of the answer's sample in that log.
+
+    The sample belongs to the task, or to a session in which an agent solved several tasks.
+    """
     for sample in (answer.task, *(session_id(paper_of(answer.task), tier) for tier in TIERS)):
         if (found := answered_in(run, sample, answer.sample)) is not None:
             return found.removeprefix(f"{LOGS}/"), sample
@@ -77,7 +83,7 @@ def _place_of(run: Path, answer: Answer) -> tuple[str, str]:
 def _start(logs: Path) -> tuple[subprocess.Popen[bytes], str]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    # Logs come from untrusted sources.
+    # Logs may come from untrusted sources, so Inspect must not trust their content.
     options = ["--log-dir", str(logs), "--host", "127.0.0.1", "--port", str(port), "--no-trust-content"]
     command = [sys.executable, "-m", "inspect_ai", "view", "start", *options]
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -1,4 +1,4 @@
-"""The actions of agents by kind, and a test of whether sessions that solve their task differ from the others."""
+"""Count the actions of agents by kind, and compare sessions that solve their task with the others."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ PERMUTATIONS = 10_000
 
 
 class Distribution(Record):
-    """The actions of a system's sessions with a certain outcome.
+    """The numbers of actions in a system's sessions with a certain outcome.
 
     Attributes:
         system: The name of the system.
-        outcome: The outcome of the sessions; "all" for all of them.
+        outcome: The outcome of the sessions: "solved", "not solved" or "not known". "all" stands for any outcome, and
+            "with repeats" for any outcome with repeated sessions included.
         sessions: The number of sessions.
         actions: The number of actions.
         counts: The number of actions by kind.
@@ -36,16 +37,16 @@ class Distribution(Record):
 
 
 class Contrast(Record):
-    """A permutation test of whether sessions of a system that solved their task differ from the others.
+    """A permutation test of whether a system's actions differ between sessions that solved their task and the others.
 
     Attributes:
         system: The name of the system.
         solved: The number of sessions that solved their task.
         unsolved: The number of sessions that did not.
-        distance: The total variation distance between the mean shares of both groups, from 0 to 1. None if a group is
-            empty.
-        p: The share of 10,000 permutations of the outcomes with at least this distance, with the observed one counted
-            as a permutation. None if a group is empty.
+        distance: The total variation distance, from 0 to 1, between the two groups' mean shares of actions by kind.
+            None if a group is empty.
+        p: The p value: the share of 10,000 random permutations of the outcomes that have at least this distance. The
+            observed outcomes are counted as one more permutation. None if a group is empty.
     """
 
     system: str
@@ -56,7 +57,7 @@ class Contrast(Record):
 
 
 def action_figures(sessions: Iterable[LoggedSession]) -> list[PaperFigure]:
-    """Return the counts of actions that Figures 5 and 6 of the paper draw, which print no numbers.
+    """Return the counts of actions behind Figures 5 and 6 of the paper, in which no numbers are printed.
 
     Args:
         sessions: The sessions of OpenHands.
@@ -101,7 +102,9 @@ def distributions(sessions: Iterable[LoggedSession]) -> list[Distribution]:
 
 
 def contrasts(sessions: Iterable[LoggedSession], seed: int = 0) -> list[Contrast]:
-    """Run a permutation test for each system. Sessions without actions or without an outcome are ignored.
+    """Compare the sessions that solved their task with the others, with a permutation test for each system.
+
+    Sessions without actions or without an outcome are ignored.
 
     Args:
         sessions: Sessions of any systems.
@@ -127,7 +130,7 @@ def _contrast(system: str, sessions: Sequence[LoggedSession], seed: int) -> Cont
     shares /= shares.sum(axis=1, keepdims=True)
     distance = _distance(shares, solved)
     generator = np.random.default_rng(seed)
-    # The tolerance counts permutations that reproduce the observed distance up to rounding.
+    # With the tolerance, a permutation that gives the observed distance counts in spite of rounding errors.
     as_far = sum(_distance(shares, generator.permutation(solved)) >= distance - 1e-12 for _ in range(PERMUTATIONS))
     return Contrast(
         system=system,

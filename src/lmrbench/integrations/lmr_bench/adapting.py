@@ -1,9 +1,9 @@
-"""Checks for functions of the public edition.
+"""Build checks for functions of the public edition of LMR-BENCH.
 
-The edition has no inputs to observe its functions on, and the checks of the suite `core` cover more than the edition's
+The edition has no inputs for its functions, and the checks of the suite `core` cover more than the edition's
 instructions ask for. `public_checks/` therefore has a separate check for each function that can be observed with plain
-tensors and numbers. These checks have only ordinary cases and do not use parameters that the instruction waives. A
-check applies to a function of the same paper and name if the function takes the check's arguments in the same order,
+tensors and numbers. These checks have no edge cases and do not use parameters that the instruction waives. A check
+applies to a function of the same paper and name if the function takes the check's arguments in the same order,
 reads only attributes of `self` that the check sets, and needs only packages that are installed. The module
 `lmrbench.integrations.lmr_bench.inside.adapter`, which is prepended to the check, extracts the function from its file.
 """
@@ -64,7 +64,7 @@ def same_paper(paper: Paper, core: Iterable[Task]) -> list[Task]:
 
 
 def same_function(name: str, tasks: Sequence[Task]) -> Task | None:
-    """Find the task with a function in `core`.
+    """Find the task of `core` for a function of the edition.
 
     Args:
         name: The name of the function.
@@ -80,20 +80,20 @@ def same_function(name: str, tasks: Sequence[Task]) -> Task | None:
 def adapted_check(
     paper: Paper, target: Target, instruction: str, repository: Mapping[str, bytes], core: Iterable[Task]
 ) -> Adapted:
-    """Find the check for a function of the edition.
+    """Build the check for a function of the edition.
 
     Args:
         paper: The paper as the edition describes it.
         target: The function in the edition's repository.
-        instruction: The instruction. Cases that use an option which it waives, or does not name, are omitted.
-        repository: The files of the repository by path, with the golden inserted.
+        instruction: The instruction of the edition. Cases with an option that it waives or does not name are omitted.
+        repository: The files of the repository by path, with the golden (the reference implementation) inserted.
         core: The tasks of the suite `core`.
 
     Returns:
         The check.
 
     Raises:
-        TaskError: No check can observe the function. The message is the reason.
+        TaskError: No check can observe the function. The message gives the reason.
     """
     name = target.qualname.rpartition(".")[2]
     tasks = same_paper(paper, core)
@@ -103,7 +103,7 @@ def adapted_check(
     folder = resources.files("lmrbench.integrations.lmr_bench")
     file = folder / "public_checks" / f"{ours.id.replace('/', '_')}.py"
     if not file.is_file():
-        raise TaskError(f"the check of {ours.id} works only with its own repository")
+        raise TaskError(f"the check of {ours.id} works only with the repository of that task")
     if target.qualname not in (names := [own.qualname for own in ours.targets]):
         raise TaskError(f"the check of {ours.id} observes {' and '.join(names)}, not {target.qualname}")
     check = file.read_text("utf-8")
@@ -111,7 +111,9 @@ def adapted_check(
     node = find(repository[target.file], target.qualname).node
     if not _takes(node, settings["PARAMETERS"], is_method="." in target.qualname):
         called = f"{name}({', '.join(settings['PARAMETERS'])})"
-        raise TaskError(f"the check of {ours.id} calls {called}; the function here is {target}({_signature(node)})")
+        raise TaskError(
+            f"the check of {ours.id} calls {called}; the edition's function is {target}({_signature(node)})"
+        )
     try:
         tree = ast.parse(decode(repository[target.file])[0])
         constructor = settings.get("CONSTRUCTOR", ())
@@ -127,9 +129,7 @@ def adapted_check(
     if owner and unknown:
         raise TaskError(f"the check of {ours.id} does not set {', '.join(f'self.{read}' for read in unknown)}")
     if lacking := {*constructor} - {argument.arg for argument in _arguments_of_init(statements, owner)}:
-        raise TaskError(
-            f"the check of {ours.id} calls {owner} with parameters that it lacks: {', '.join(sorted(lacking))}"
-        )
+        raise TaskError(f"the check of {ours.id} calls {owner} with unknown parameters: {', '.join(sorted(lacking))}")
     asked = _asked(settings.get("OPTIONS", ()), instruction, statements)
     ending = _ENDING.format(target=(target.file, target.qualname, PACKAGES), asked=asked)
     needed |= {name.partition(".")[0] for name, _ in _modules(ast.parse(check).body)}
@@ -154,7 +154,7 @@ def _settings(check: str) -> dict[str, Any]:
 
 
 def _asked(options: Iterable[str], instruction: str, golden: Iterable[ast.stmt]) -> tuple[str, ...]:
-    """Return the options that an instruction names without waiving them, and that the golden has.
+    """Return the options that the golden has and that the instruction names without waiving them.
 
     A sentence with "ignore" or "disregard" waives the options that it names, including those in a list below it.
     """
@@ -175,7 +175,7 @@ def _words(title: str) -> str:
 
 
 def _address(url: str) -> str:
-    """Normalize a URL to host and path, and an arXiv URL to the number of the paper."""
+    """Normalize a URL for comparison: to host and path, or to the paper's number if it is an arXiv URL."""
     parts = urlsplit(url.casefold())
     if (parts.hostname or "").endswith("arxiv.org") and (number := re.search(r"\d{4}\.\d{4,5}", parts.path)):
         return f"arxiv {number.group()}"
@@ -183,7 +183,7 @@ def _address(url: str) -> str:
 
 
 def _takes(node: FunctionNode, names: Sequence[str], is_method: bool) -> bool:
-    """Return whether a function takes these positional arguments. A single parameter may have any name."""
+    """Return whether a function accepts positional arguments with these names. A single argument may have any name."""
     arguments = node.args
     own = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)][int(is_method) :]
     required = len(own) - len(arguments.defaults)

@@ -2,9 +2,10 @@
 
 A clone of the edition's repository has a folder for each paper in `benchmark`, or in `benchmark/datasets` if its
 archive was unpacked as the edition's README says. A folder contains `info.json`, the research code (possibly with
-masked functions), and the functions in `golden_files`. The paper's text is in `paper.json`, in the folder or in the
-research code. All of it is untrusted: links are not followed, paths must not leave the folder, and sizes are limited.
-Missing and malformed files raise `TaskError`.
+masked functions), and in `golden_files` the goldens, which are the reference implementations of the functions. For each
+function, `info.json` names its golden and its goal file, the file of the research code to which the function belongs.
+The paper's text is in `paper.json`, in the folder or in the research code. All files are untrusted: links are not
+followed, paths must not leave the folder, and sizes are limited. Missing and malformed files raise `TaskError`.
 """
 
 from __future__ import annotations
@@ -30,19 +31,19 @@ from lmrbench.tasks.model import Paper, Target
 
 BENCHMARK, UNPACKED, INFO, PAPER, GOLDENS = "benchmark", "datasets", "info.json", "paper.json", "golden_files"
 MOST_OF_A_TEXT = 4 << 20
-# The names of folders and scripts of unit tests: `unit_test`, `unit_tests`, `unit_test_3`.
+# Matches the names of folders and scripts of unit tests, such as `unit_test`, `unit_tests` and `unit_test_3`.
 UNIT_TEST = re.compile(r"unit[ _-]?tests?[ _-]?\d*", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """The folder of a paper.
+    """A paper's folder in the edition.
 
     Attributes:
-        folder: The folder.
+        folder: The path of the folder.
         info: The content of `info.json`.
-        files: The paths of readable files.
-        others: The paths that can't be read, each with the reason.
+        files: The paths of all readable files, relative to the folder.
+        others: The paths of files that can't be read, each with the reason.
         repository: The name of the folder with the research code.
     """
 
@@ -54,23 +55,23 @@ class Benchmark:
 
     @property
     def implementations(self) -> list[Mapping[str, Any]]:
-        """The entries of `info.json` that each describe a function."""
+        """The entries of `info.json` that describe functions, one for each function."""
         return _implementations(self.info)
 
     def text(self, key: str) -> str:
-        """Return a text or an integer of `info.json` as text; "" for other values."""
+        """Return a string or an integer of `info.json` as a string; "" for other values."""
         return plain_text(self.info.get(key))
 
 
 def plain_text(value: object) -> str:
-    """Return a text or an integer from JSON as text that can be encoded in UTF-8; "" for other values."""
+    """Return a string or an integer from JSON as a string that can be encoded in UTF-8; "" for other values."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         return ""
     return str(value).strip().encode("utf-8", "replace").decode()
 
 
 def benchmark_folders(source: Path) -> list[Path]:
-    """List the folders of the papers, sorted by number and name.
+    """List the folders of the edition's papers, sorted by number and name.
 
     Args:
         source: A clone, its folder `benchmark`, or the folder `datasets` of an unpacked archive.
@@ -102,13 +103,13 @@ def benchmark_folders(source: Path) -> list[Path]:
 
 
 def paper_number(name: str) -> int | None:
-    """Return the number in front of the name of a paper's folder, such as 1 for 01-DPO; None if there is none."""
+    """Return the number at the start of the name of a paper's folder, such as 1 for 01-DPO, or None without one."""
     number = re.match(r"[0-9]{1,9}", name)
     return int(number.group()) if number else None
 
 
 def _folders(root: Path) -> list[Path]:
-    """Return the folders in a folder, without hidden ones and those that macOS adds to archives."""
+    """Return the subfolders of a folder, except hidden ones and those that macOS adds to archives."""
     return [path for path in root.iterdir() if path.is_dir() and not path.name.startswith((".", "__"))]
 
 
@@ -119,7 +120,7 @@ def read_benchmark(folder: Path) -> Benchmark:
         folder: The folder of the paper.
 
     Returns:
-        The benchmark.
+        The content of `info.json` and the paths of the files.
 
     Raises:
         TaskError: The folder is a link, empty or incomplete, or its `info.json` is malformed.
@@ -146,7 +147,7 @@ def read_benchmark(folder: Path) -> Benchmark:
 
 
 def read_implementations(folder: Path) -> list[Mapping[str, Any]]:
-    """Read the entries of `info.json` that each describe a function, without the rest of a paper's folder.
+    """Read the entries of `info.json` that describe functions, but no other file of a paper's folder.
 
     Raises:
         TaskError: `info.json` is missing or malformed.
@@ -155,7 +156,7 @@ def read_implementations(folder: Path) -> list[Mapping[str, Any]]:
 
 
 def read_paper(benchmark: Benchmark, slug: str) -> Paper:
-    """Read the paper of a benchmark from `info.json`.
+    """Read the title, year and URLs of a paper from `info.json`.
 
     Args:
         benchmark: The folder of the paper, as `read_benchmark` returns it.
@@ -195,7 +196,7 @@ def read_summary(benchmark: Benchmark, paper: Paper) -> str:
         The text.
 
     Raises:
-        TaskError: There is no `paper.json`, or none with a known form.
+        TaskError: There is no `paper.json` with text in a known form.
     """
     title = paper_markdown(None, paper.title)
     names = paper_files(benchmark)
@@ -207,7 +208,7 @@ def read_summary(benchmark: Benchmark, paper: Paper) -> str:
 
 
 def paper_files(benchmark: Benchmark) -> list[str]:
-    """Return the files that may contain the paper's text, next to `info.json` or in the research code."""
+    """Return the paths of the `paper.json` files, which may be next to `info.json` and in the research code."""
     return [name for name in (PAPER, f"{benchmark.repository}/{PAPER}") if name in benchmark.files]
 
 
@@ -253,7 +254,7 @@ def read_context(benchmark: Benchmark, item: Mapping[str, Any], code: Mapping[st
 
 
 def with_golden(benchmark: Benchmark, item: Mapping[str, Any], target: Target, goal: bytes) -> bytes:
-    """Insert a golden into a goal file.
+    """Insert the golden of a function into its goal file.
 
     Args:
         benchmark: The folder of the paper.
@@ -323,7 +324,7 @@ def _named_file(benchmark: Benchmark, item: Mapping[str, Any], key: str) -> str:
 
 
 def path_inside(benchmark: Benchmark, path: object) -> str | None:
-    """Return a path relative to the benchmark's folder, or None if it is invalid or leaves the folder."""
+    """Return a path relative to the paper's folder, or None if it is invalid or leads out of the folder."""
     name = PurePosixPath(plain_text(path))
     if not isinstance(path, str) or not name.parts or name.is_absolute() or ".." in name.parts:
         return None
@@ -336,7 +337,7 @@ def path_inside(benchmark: Benchmark, path: object) -> str | None:
 
 
 def paths_in_code(benchmark: Benchmark, names: Sequence[str] | Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """Yield the names in the folder of the research code, each with its path relative to that folder."""
+    """Yield those names that are inside the folder of the research code, each with its path relative to that folder."""
     for name in names:
         if name.startswith(f"{benchmark.repository}/"):
             yield name, name.removeprefix(f"{benchmark.repository}/")

@@ -1,4 +1,4 @@
-"""What an import of the public edition made, left out and remarked on."""
+"""Records of the result of importing the public edition: tasks, run folders, omissions and remarks."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from lmrbench.records import Record
 
 
 class ImportedTask(Record):
-    """A task that was imported.
+    """An imported task.
 
     Attributes:
         task: The id of the task.
         category: The category of the task.
         target: The target of the task.
-        check: The id of the task of `core` with the same function, whose check was adapted; "" without a check.
+        check: The id of the task in `core` that has the same function, if the imported task has a check; otherwise "".
         benchmark: The name of the paper's folder in the edition.
-        function: The place of the function in its `info.json`, from 0.
+        function: The index of the function among the functions in the folder's `info.json`, from 0.
     """
 
     task: str
@@ -28,10 +28,10 @@ class ImportedTask(Record):
 
 
 class Remark(Record):
-    """A remark on the import.
+    """A remark on the import, or a reason for an omission.
 
     Attributes:
-        where: The benchmark, file, function or task.
+        where: The benchmark, file, function or task that the remark is about.
         reason: The text of the remark.
     """
 
@@ -40,15 +40,15 @@ class Remark(Record):
 
 
 class ImportedRun(Record):
-    """A run folder with published records, and the number of its records of each kind.
+    """A run folder with published records, and the number of records of each kind.
 
     Attributes:
         folder: The run folder.
         system: The name of the system.
-        answers: Answers from the output trees.
-        unit_tests: Verdicts of the published unit tests.
-        judgements: Votes of the published judge.
-        labels: Labels of people.
+        answers: The number of answers from the output trees.
+        unit_tests: The number of verdicts of the published unit tests.
+        judgements: The number of votes of the published judge.
+        labels: The number of labels that people gave.
     """
 
     folder: Path
@@ -64,9 +64,9 @@ class ImportedEdition(Record):
 
     Attributes:
         tasks: The imported tasks.
-        left_out: What was not imported, and why.
+        left_out: The parts of the edition that were not imported, with reasons.
         remarks: Remarks on the imported tasks.
-        runs: The run folders, if the published records were imported, too.
+        runs: The run folders; empty if the published records were not imported.
     """
 
     tasks: tuple[ImportedTask, ...]

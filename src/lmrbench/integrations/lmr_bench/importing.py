@@ -1,8 +1,8 @@
 """Import the public edition of LMR-BENCH as a suite, and report everything that was not imported.
 
-Each golden is inserted into the research code, from which the mask is then computed. Goldens, tests and bytecode are
-not copied. A task gets a check if its function can be observed (see `adapting`). Tasks without a check can be solved
-but not graded.
+Each golden, the reference implementation of a function, is inserted into the research code, and the mask is computed
+from the result. Goldens, tests and bytecode are not copied. A task gets a check if its function can be observed (see
+`adapting`). Tasks without a check can be solved but not graded.
 """
 
 from __future__ import annotations
@@ -64,13 +64,13 @@ def import_edition(
     Args:
         source: A clone of the edition's repository.
         to: The folder of the suite; new or empty.
-        advance: Called after each benchmark with the number done and the total.
+        advance: Called after the folder of each paper, with the number of folders done and their total number.
 
     Returns:
-        The imported tasks and what was left out.
+        The imported tasks, with remarks on them and a list of everything that was left out.
 
     Raises:
-        UsageError: The source holds no benchmarks, or the folder is not empty.
+        UsageError: The source has no folders of papers, or `to` is not empty.
     """
     if to.is_symlink() or (to.exists() and (not to.is_dir() or any(to.iterdir()))):
         raise UsageError(f"{to}: is not empty; choose a new or empty folder")
@@ -123,13 +123,13 @@ def import_edition(
 
 
 def _counterpart(made: ImportedTask, known: Sequence[Task]) -> str:
-    """Return the id of the paper's task in `core` with the same function; "" without one."""
+    """Return the id of the paper's task in `core` with the same function, or "" if there is none."""
     found = same_function(made.target.rpartition("::")[2].rpartition(".")[2], known)
     return found.id if found else ""
 
 
 def _require_new(benchmark: Benchmark, instances: dict[str, str]) -> None:
-    """Record the id of a benchmark. Raise TaskError if an earlier benchmark has it."""
+    """Record the id of a paper's folder. Raise TaskError if an earlier folder has the same id."""
     name = benchmark.text("instance_id")
     if name in instances:
         raise TaskError(f"{INFO}: instance_id: {name!r} is also the id of {instances[name]}")
@@ -140,10 +140,10 @@ def _require_new(benchmark: Benchmark, instances: dict[str, str]) -> None:
 def _make(
     benchmark: Benchmark, paper: Paper, place: Path, suite: Suite, core: Sequence[Task], left_out: list[Remark]
 ) -> tuple[list[ImportedTask], list[Remark]]:
-    """Write the folder of a paper and load its tasks. Raise TaskError, and leave no folder, if it has no task.
+    """Write the folder of a paper and load its tasks. If it has no task, remove the folder and raise TaskError.
 
     Args:
-        benchmark: The benchmark.
+        benchmark: The paper's folder in the edition.
         paper: The paper.
         place: The folder to write.
         suite: The new suite.
@@ -208,7 +208,7 @@ def _leaks(task: Task) -> Iterator[Leak]:
         path = leak.place.partition("::")[0].removeprefix("repo/")
         if path not in code or path in goals:
             return
-        # The search names one file at a time, so search again without it.
+        # The search finds one file at a time, so search again without that file.
         code = {name: data for name, data in code.items() if name != path}
 
 
@@ -229,14 +229,14 @@ def _wanted(
     """Read the functions that can become tasks, and insert their goldens into the code.
 
     Args:
-        benchmark: The benchmark.
+        benchmark: The paper's folder in the edition.
         code: The research code by path; it is modified.
         suite: The new suite.
         known: The tasks of the paper in `core`.
         left_out: The list to which omissions are added.
 
     Returns:
-        The functions.
+        The functions, in the order of `info.json`.
     """
     found: list[_Wanted] = []
     for number, item in enumerate(benchmark.implementations):
@@ -284,10 +284,11 @@ def _copies(code: Mapping[str, bytes], goals: Collection[str]) -> list[tuple[str
 
 
 def _category(text: str, suite: Suite, task: Task | None) -> str:
-    """Match a category of the edition with a category of the suite.
+    """Return the category of the suite that matches a category of the edition.
 
     The best match is the category with the largest share of its words in the text, if the share is at least a half and
-    there is no tie. Without a match, the category of the task in `core` is used.
+    there is no tie. Without a match, the category of the task in `core` is used. Raises TaskError if there is no such
+    task.
     """
     given = _words(text)
     shares = {
@@ -303,7 +304,7 @@ def _category(text: str, suite: Suite, task: Task | None) -> str:
 
 
 def _words(text: str) -> frozenset[str]:
-    """Return the words of a category without the endings -s and -ing."""
+    """Return the words of a category, without the endings -s and -ing."""
     return frozenset(re.sub(r"(?<=..)(s|ing)$", "", word) for word in re.findall(r"[a-z]+", text.casefold()))
 
 
@@ -337,7 +338,7 @@ def _table(paper: Paper, wanted: Sequence[_Wanted], checks: Mapping[str, Adapted
         }
         if check is not None:
             entry["imports"] = check.imports
-            # The tolerance of single precision, which the edition's own tests use.
+            # A tolerance for results in single precision.
             entry["tolerance"] = {"rtol": 1e-4, "atol": 1e-5}
         tasks.append(entry)
     return tomli_w.dumps({"paper": facts, "task": tasks}, multiline_strings=True)

@@ -41,7 +41,7 @@ def paper_markdown(value: object, title: str) -> str:
 
 
 def _pieces(value: object, heading: str, depth: int) -> Iterator[tuple[str, int, str]]:
-    """Yield each text with its heading and the depth of the heading."""
+    """Yield the heading, the depth of the heading, and the text of each piece of the paper."""
     if depth > MAX_DEPTH:
         return
     if isinstance(value, str):

@@ -1,7 +1,8 @@
 """Write the published records of the public edition as run folders, one for each system.
 
 A run folder holds the answers of the output trees, the votes of the published judge, and the verdicts of the published
-unit tests. It holds no grades: these come from `lmrbench grade`. The labels of people are in one file beside the runs.
+unit tests. It holds no grades, which are made with `lmrbench grade`. Labels by people are in one file next to the run
+folders.
 """
 
 from __future__ import annotations
@@ -51,11 +52,14 @@ def import_with_runs(
     Args:
         source: A clone of the edition's repository.
         to: The folder of the suite; new or empty.
-        runs: The folder of the runs, new or empty; None to leave out the records.
+        runs: The folder of the runs, new or empty; None to import no records.
         advance: See `import_edition`.
 
+    Returns:
+        The imported tasks and runs, and a list of everything that was left out.
+
     Raises:
-        UsageError: The source holds no benchmarks, or no records of a known form; or a folder is not empty.
+        UsageError: The source has no folders of papers or no records of a known form, or a folder is not empty.
     """
     if runs is None:
         return import_edition(source, to, advance)
@@ -66,10 +70,10 @@ def import_with_runs(
 
 
 def with_runs(edition: ImportedEdition, records: PublicRecords, suite: Path, to: Path) -> ImportedEdition:
-    """Write a run folder for each system, and a file `labels.jsonl` with the labels of people.
+    """Write a run folder for each system, and a file `labels.jsonl` with the labels that people gave.
 
-    Records on functions that are not in the suite keep their place, under the name `paper_PAPER/function_FUNCTION`, so
-    that rates are those of the edition.
+    Records of functions that are not in the suite are kept under the task id `paper_PAPER/function_FUNCTION`, so that
+    rates cover all functions of the edition.
 
     Args:
         edition: The tasks that were imported from the same clone.
@@ -78,7 +82,7 @@ def with_runs(edition: ImportedEdition, records: PublicRecords, suite: Path, to:
         to: The folder of the runs; new or empty.
 
     Returns:
-        The import with the runs and with what was left out of them.
+        `edition` with the runs, and with the records that were left out.
 
     Raises:
         UsageError: The folder is not empty.
@@ -186,7 +190,7 @@ def _submissions(
 
 
 def _goal_file(tree: Path, goal: str) -> str:
-    """Return the text of a goal file in an output tree. Some trees hold it outside of the research code's folder."""
+    """Return the text of a goal file in an output tree. In some trees it is not in the folder of the research code."""
     for place in (f"{read_benchmark(tree).repository}/{goal}", goal):
         data = read_foreign(tree, place, MAX_CODE_BYTES)
         if data is not None:

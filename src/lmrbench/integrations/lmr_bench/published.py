@@ -17,7 +17,7 @@ from lmrbench.judging.agreement import Agreement, agreement
 from lmrbench.records import Record, grouped
 from lmrbench.runs.records import CATEGORIES
 
-# Without the column `think` of actions.csv, whose actions are also counted as `message`.
+# The columns of actions.csv that are counted. `think` is left out, because its actions are also counted as `message`.
 ACTIONS = ("edit", "finish", "message", "read", "run", "browse")
 FigureStatus = Literal["exact", "differs", "not recomputable", "not printed"]
 FigureUnit = Literal["percent", "count", "coefficient"]
@@ -33,7 +33,7 @@ class PublishedOutcome(Record):
         paper: The name of the paper.
         function: The name of the function.
         unit_test: `pass` or `fail`.
-        judge: The category that the LLM judge chose.
+        judge: The category that the LLM judge chose: CC, LC or LI.
         human: The category that the annotator chose.
         annotator: The letter of the annotator.
     """
@@ -49,15 +49,15 @@ class PublishedOutcome(Record):
 
 
 class PaperFigure(Record):
-    """A figure of the paper.
+    """A number that the paper reports, or several numbers that belong together.
 
     Attributes:
         place: The table or section of the paper.
-        name: What the figure measures.
-        printed: The values as printed.
+        name: The quantity that the figure measures.
+        printed: The values as printed in the paper; empty if it prints none.
         recomputed: The values computed from the records; empty if the records do not allow it.
-        note: Why the figure is not recomputable, or a remark on a difference.
-        unit: What the values are.
+        note: The reason why the figure can't be recomputed, or a remark on a difference; "" for neither.
+        unit: The unit of the values.
     """
 
     place: str
@@ -85,10 +85,10 @@ def outcomes() -> tuple[PublishedOutcome, ...]:
 
 
 def figures(known: Sequence[PublishedOutcome]) -> list[PaperFigure]:
-    """Return the figures of the paper in its order, each with the value that the records give.
+    """Return the figures in the order of the paper, each with the values recomputed from the records.
 
     Args:
-        known: The records: `outcomes()`, or those of a clone.
+        known: The records: those that `outcomes` returns, or those of a clone.
     """
     printed = _printed()
     rows = {(row["setting"], row["model"]): row for row in printed["table2"]}
@@ -136,7 +136,7 @@ def against(
         known: The records.
         first: The first rater.
         second: The second rater.
-        annotator: Limits the answers to those that this annotator labelled.
+        annotator: The name of an annotator. Only answers with a label by this annotator are counted; None for all.
 
     Returns:
         The agreement.
@@ -154,7 +154,7 @@ def annotators(known: Iterable[PublishedOutcome]) -> list[str]:
 
 
 def raters(known: Sequence[PublishedOutcome]) -> dict[str, Agreement]:
-    """Return how far judge, people and unit tests agree, by the names of the two raters."""
+    """Return the agreement between judge, people and unit tests, by the names of the two raters."""
     return {
         "judge and people": against(known, "judge", "human"),
         **{f"judge and annotator {name}": against(known, "judge", "human", name) for name in annotators(known)},
@@ -167,8 +167,8 @@ def actions_of_sessions() -> list[tuple[str, str, bool, dict[str, int]]]:
     """Return the recorded sessions of agents.
 
     Returns:
-        For each session: the agent, the paper, whether the published results use the session, and the number of
-        actions by kind.
+        For each session: the name of the system, the name of the paper, whether the published results use the session,
+        and the number of actions by kind.
     """
     return [
         (
@@ -182,7 +182,7 @@ def actions_of_sessions() -> list[tuple[str, str, bool, dict[str, int]]]:
 
 
 def solved_papers(known: Iterable[PublishedOutcome]) -> dict[tuple[str, str], bool]:
-    """Return whether all functions of a paper pass their unit tests, by agent (OpenHands only) and paper.
+    """Return whether all functions of a paper pass their unit tests, by system (OpenHands only) and paper.
 
     Args:
         known: The records. Answers without a unit test are left out.
@@ -195,7 +195,7 @@ def solved_papers(known: Iterable[PublishedOutcome]) -> dict[tuple[str, str], bo
 
 
 def system_title(setting: str, model: str) -> str:
-    """Return the name of a system in tables."""
+    """Return the name by which tables show a system."""
     return f"{_NAMES.get(setting, setting)} {_NAMES.get(model, model)}"
 
 
@@ -204,7 +204,7 @@ _NAMES = {"gpt-4o": "GPT-4o", "gpt-4.1": "GPT-4.1", "claude-3.7": "Claude 3.7", 
 
 
 def _two_annotators(known: Sequence[PublishedOutcome], printed: str) -> PaperFigure:
-    """Recompute how often two annotators contradict the judge, for the two who do so most often."""
+    """Recompute the mean rate at which two annotators contradict the judge, for the two with the highest rates."""
     shares = {name: against(known, "judge", "human", name).conflicts for name in annotators(known)}
     rates = sorted((_percent(share.count, share.of), name) for name, share in shares.items() if share.of)[-2:]
     compared = " and ".join(f"{name}: {rate:.1f}" for rate, name in rates)
@@ -235,7 +235,7 @@ def _percent(count: int, total: int) -> float:
 
 
 def _explained(item: PaperFigure, others: Iterable[PaperFigure]) -> PaperFigure:
-    """Add a note if the printed values are those of another system in the records."""
+    """Add a note if a figure differs because the paper printed the values of another system."""
     if item.comparison != "differs":
         return item
     meant = [

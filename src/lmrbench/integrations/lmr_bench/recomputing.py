@@ -1,4 +1,4 @@
-"""Recompute the figures of the LMR-BENCH paper: from the records that lmrbench holds, or from those of a clone."""
+"""Recompute the figures of the LMR-BENCH paper from the records that come with lmrbench, or from those of a clone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from lmrbench.integrations.lmr_bench.structure import Outcome, fitted, paper_mea
 from lmrbench.judging.agreement import Agreement
 from lmrbench.tasks.foreign import read_foreign
 
-# The systems of the regression in Table 5; the others are compared with the first.
+# The systems in the regression of Table 5. The first one is the reference that the others are compared with.
 _REGRESSED = tuple(System("openhands", model) for model in ("gpt-4.1", "gpt-4o", "o4-mini"))
 
 
@@ -34,8 +34,8 @@ class Recomputed:
 
     Attributes:
         figures: The figures of the paper.
-        pairs: The agreement of the published raters, by their names.
-        problems: What of the records could not be read.
+        pairs: The agreement of each pair of published raters, by the names of the two.
+        problems: The records that could not be read, with reasons.
     """
 
     figures: Sequence[PaperFigure]
@@ -44,7 +44,7 @@ class Recomputed:
 
 
 def recomputed() -> Recomputed:
-    """Recompute the figures from the records that lmrbench holds."""
+    """Recompute the figures from the records that come with lmrbench."""
     known = outcomes()
     return Recomputed([*figures(known), *action_figures(published_sessions())], raters(known))
 
@@ -64,7 +64,10 @@ def recomputed_from(clone: Path) -> Recomputed:
 
 
 def _with_coefficients(figure: PaperFigure, records: PublicRecords) -> PaperFigure:
-    """Recompute the regression of passing on structure, for the models of OpenHands in the paper."""
+    """Return the figure of Table 5 with recomputed coefficients, or with a note if they can't be computed.
+
+    The table shows a regression of passing on the structure of repositories, for three models with OpenHands.
+    """
     shapes = _shapes(records.clone)
     outcomes = [
         Outcome(item.system.model, f"{item.paper}/{item.function}", str(item.paper), passed)
@@ -73,7 +76,7 @@ def _with_coefficients(figure: PaperFigure, records: PublicRecords) -> PaperFigu
     ]
     models = {item.system for item in outcomes}
     if len(models) < len(_REGRESSED):
-        why = "needs the benchmark folders, and the unit tests of three models of OpenHands"
+        why = "needs the benchmark folders, and the unit tests of OpenHands with three models"
         return figure.model_copy(update={"note": why})
     fit = fitted(outcomes, shapes)
     values = tuple(item.value for item in fit.coefficients)
@@ -84,7 +87,7 @@ def _with_coefficients(figure: PaperFigure, records: PublicRecords) -> PaperFigu
 
 
 def _shapes(clone: Path) -> dict[str, dict[str, float]]:
-    """Return the measures of each function's repository, by the numbers of paper and function."""
+    """Return the structural measures of each function's repository, by "PAPER/FUNCTION" with the numbers of both."""
     found: dict[str, dict[str, float]] = {}
     try:
         folders = benchmark_folders(clone)

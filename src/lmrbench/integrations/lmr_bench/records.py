@@ -1,14 +1,15 @@
 """Read the published records of the public edition of LMR-BENCH from a clone.
 
-The clone is searched for four kinds of records, which may lie at any depth:
+The clone is searched at any depth for four kinds of records:
 
-- `human_evaluation/*.json`: the labels of people;
-- `llm_as_a_judge_evaluation/AGENT/MODEL/*_analysis.txt`: the answers of the judge;
+- `human_evaluation/*.json`: the labels that people gave;
+- `llm_as_a_judge_evaluation/AGENT/MODEL/*_analysis.txt`: the replies of the judge;
 - `unit_test_evaluation/AGENT/MODEL/results.txt`: the verdicts of unit tests;
 - `.../AGENT/MODEL/.../N-NAME/info.json`: output trees, each a copy of a paper's folder with a system's answers in it.
 
-Agents and models are spelled in several ways. A paper is known by the number in front of its folder's name, a function
-by its place in `info.json`, from 0. What can't be read is a problem of its own and never hides the rest.
+The names of agents and models occur in several spellings. A paper is identified by the number at the start of its
+folder's name, and a function by its index in `info.json`, from 0. A record that can't be read is listed as a problem
+and does not affect the others.
 """
 
 from __future__ import annotations
@@ -38,11 +39,11 @@ from lmrbench.tasks.foreign import is_litter, read_foreign
 JUDGE = "gpt-4.1-2025-04-14"
 PEOPLE, JUDGES, UNIT_TESTS = "human_evaluation", "llm_as_a_judge_evaluation", "unit_test_evaluation"
 _SCALE: Mapping[str, Category] = {"1": "LI", "2": "LC", "3": "CC"}
-# One annotator counts from 0.
+# The scale of an annotator who counts from 0 instead of 1.
 _SCALE_FROM_0: Mapping[str, Category] = {"0": "LI", "1": "LC", "2": "CC"}
 _SETTINGS = {"noagent": "prompting", "baseagent": "prompting", "openhands": "openhands"}
 _MODELS = {"gpt41": "gpt-4.1", "gpt4o": "gpt-4o", "o4mini": "o4-mini", "claude37": "claude-3.7"}
-# A part of a path, in lower case and without punctuation, that names an agent, a model or both.
+# Matches a part of a path that names an agent, a model or both. The part is in lower case and has no punctuation.
 _NAMED = re.compile(rf"({'|'.join(_SETTINGS)})?(?:agent|logs)?({'|'.join(_MODELS)})?(?:sonnet)?(?:20[0-9]{{6}})?")
 _JUDGED = re.compile(r"([0-9]{1,6})[^0-9].*_([0-9]{1,4})_analysis\.txt")
 _TESTED = re.compile(r"(?:.*/)?([0-9]{1,6})[^/0-9][^/]*/(?:.*/)?(unit_?tests?_?([0-9]{0,4}))\.log: *(\w*)")
@@ -57,7 +58,7 @@ class System(NamedTuple):
 
 
 class PublicAnswer(NamedTuple):
-    """The answer of a system to one function of a paper, both by their numbers."""
+    """The answer of a system to one function. Paper and function are identified by their numbers."""
 
     system: System
     paper: int
@@ -65,14 +66,14 @@ class PublicAnswer(NamedTuple):
 
 
 class PublicJudgement(NamedTuple):
-    """The judge's category of an answer, and its reasons."""
+    """The category that the judge gave to an answer, and the reasons."""
 
     category: Category
     rationale: tuple[str, ...]
 
 
 class PublicLabel(NamedTuple):
-    """The category that an annotator gave to an answer, and the comment."""
+    """The category that an annotator gave to an answer, and the annotator's comment."""
 
     annotator: str
     category: Category
@@ -84,13 +85,13 @@ class PublicRecords:
     """The records in a clone.
 
     Attributes:
-        clone: The clone.
-        unit_tests: Whether the unit test of an answer passes.
+        clone: The folder of the clone.
+        unit_tests: Whether the unit test passes, by answer.
         judgements: The judgements by answer.
         labels: The labels by answer, at most one for each annotator.
-        outputs: By system and number of the paper, the folder of the output tree, relative to the clone.
+        outputs: The folders of output trees by system and number of the paper, relative to the clone.
         logs: The folders of OpenHands logs by system, relative to the clone.
-        problems: What could not be read, and why.
+        problems: The records that could not be read, with reasons.
     """
 
     clone: Path
@@ -112,7 +113,7 @@ class PublicRecords:
         return sorted({*(item.system for item in self.answers), *self.outputs})
 
     def outcomes(self) -> list[PublishedOutcome]:
-        """Return the records as the analyses of the paper use them.
+        """Return the records in the form that the analyses of the paper use.
 
         Papers and functions are named by their numbers. If several annotators labelled an answer, the first label
         counts.
@@ -138,7 +139,7 @@ class PublicRecords:
 
 @dataclass
 class _Found:
-    """What was read so far; see `PublicRecords`. Labels are kept as given until the annotators' scales are known."""
+    """The records read so far; see `PublicRecords`. Labels are converted when all annotators' scales are known."""
 
     clone: Path
     tests: Mapping[int, Mapping[str, int]]
@@ -204,7 +205,7 @@ def read_records(clone: Path) -> PublicRecords:
 
 
 def system_of(names: Sequence[str]) -> System | None:
-    """Return the system that the parts of a path name, in any spelling; None unless they name agent and model."""
+    """Return the system whose agent and model are named in the parts of a path, in any spelling; None without both."""
     setting = model = ""
     for name in names:
         named = _NAMED.fullmatch(re.sub(r"[^a-z0-9]", "", name.casefold()))
@@ -215,14 +216,14 @@ def system_of(names: Sequence[str]) -> System | None:
 
 
 def judgement_in(text: str) -> PublicJudgement:
-    """Read the answer of the judge.
+    """Parse a reply of the judge.
 
     Args:
-        text: A JSON object with `category` and `rationale`, possibly among other text, or prose whose last line is the
-            category.
+        text: A JSON object with `category` and `rationale`, possibly surrounded by other text, or prose whose last line
+            is the category. Categories are 1, 2 and 3.
 
     Returns:
-        The category and the reasons. Prose is one reason.
+        The category and the reasons. Prose counts as one reason.
 
     Raises:
         RecordError: The text has neither form.
@@ -238,11 +239,16 @@ def judgement_in(text: str) -> PublicJudgement:
     prose, _, last = text.strip().rpartition("\n")
     if last.strip() in _SCALE:
         return PublicJudgement(_SCALE[last.strip()], (plain_text(prose),) if prose.strip() else ())
-    raise RecordError('neither a JSON object with a "category" from 1 to 3 nor a last line with one')
+    raise RecordError(
+        'neither a JSON object with a "category" from 1 to 3 nor a text that ends with a line "1", "2" or "3"'
+    )
 
 
 def _folders(clone: Path) -> Iterator[tuple[PurePosixPath, list[str]]]:
-    """Yield each folder, relative to the clone, with its files. Links, hidden folders and papers are not entered."""
+    """Yield each folder, relative to the clone, with the names of its files.
+
+    Links and hidden folders are not entered, nor are the subfolders of a folder with an `info.json`.
+    """
     for place, inner, names in os.walk(clone):
         inner[:] = sorted(name for name in inner if name[0] != "." and not is_litter(PurePosixPath(name)))
         if INFO in names:
@@ -251,7 +257,7 @@ def _folders(clone: Path) -> Iterator[tuple[PurePosixPath, list[str]]]:
 
 
 def _unit_tests_of_functions(clone: Path) -> dict[int, dict[str, int]]:
-    """Return the number of the function that each unit test belongs to, by paper and name of the test."""
+    """Return the number of the function that each unit test belongs to, by number of the paper and name of the test."""
     try:
         folders = benchmark_folders(clone)
     except UsageError:
@@ -274,13 +280,13 @@ def _unit_tests_of_functions(clone: Path) -> dict[int, dict[str, int]]:
 def _add_output(found: _Found, system: System, folder: PurePosixPath) -> None:
     number = paper_number(folder.name)
     if number is None:
-        found.problem(folder, "the name of an output tree starts with the number of its paper, as 1-DPO does")
+        found.problem(folder, "the name of an output tree must start with the number of its paper, as in 1-DPO")
     elif (known := found.outputs.setdefault(system, {}).setdefault(number, str(folder))) != str(folder):
-        found.problem(folder, f"{known} holds answers of the same system, too; left out")
+        found.problem(folder, f"left out, because {known} also holds this system's answers to this paper")
 
 
 def _add_log(found: _Found, system: System, events: PurePosixPath) -> None:
-    """Add the highest folder above some events that is named after the system."""
+    """Add a log folder: the topmost folder above `events` whose path names the system's agent and model."""
     places = [events, *events.parents]
     place = str(max((place for place in places if system_of(place.parts)), key=places.index))
     if place not in found.logs.setdefault(system, []):
@@ -340,7 +346,7 @@ def _read_labels(found: _Found, file: PurePosixPath) -> None:
 
 
 def _labels(found: _Found) -> dict[PublicAnswer, list[PublicLabel]]:
-    """Return the labels by answer. An annotator who gives a 0 counts from 0."""
+    """Return the labels by answer. An annotator who uses 0 at least once is assumed to count from 0."""
     from_0 = {annotator for _, _, annotator, value, _ in found.given if value == "0"}
     labels: dict[PublicAnswer, list[PublicLabel]] = {}
     for place, answer, annotator, value, comment in found.given:

@@ -1,4 +1,4 @@
-"""Read the research code of the public edition of LMR-BENCH, without goldens and unit tests."""
+"""Read the research code of the public edition, without goldens (reference implementations) and unit tests."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ _POINTER = b"version https://git-lfs"
 
 
 def read_code(benchmark: Benchmark) -> tuple[dict[str, bytes], dict[str, list[str]]]:
-    """Read the research code of a benchmark.
+    """Read the research code of a paper.
 
-    Goldens, the paper's text and unit tests are skipped silently, except goal files among the unit tests and the test
-    modules that these import.
+    Goldens, the paper's text and unit tests are left out without being reported. But if a goal file is a unit test, it
+    is kept, with the test modules that it imports.
 
     Args:
         benchmark: The folder of the paper.
 
     Returns:
-        The files by path in the research code (or in the benchmark, if a goal file is outside of it), and the paths of
-        other files that were left out by reason.
+        The files by path in the research code (or in the paper's folder, for a goal file outside of the research code),
+        and for each reason the paths of the files that were left out.
 
     Raises:
         TaskError: The research code is too large.
@@ -73,7 +73,7 @@ def read_code(benchmark: Benchmark) -> tuple[dict[str, bytes], dict[str, list[st
 
 
 def _wanted_of_tests(benchmark: Benchmark, tests: Collection[str]) -> set[str]:
-    """Return the unit-test files that are goal files, and the unit-test modules that these import."""
+    """Return the unit-test files that are goal files, and the unit-test modules that they import."""
     goals = [path_inside(benchmark, item.get("goal_file")) or "" for item in benchmark.implementations]
     places = [(f"{benchmark.repository}/{goal}", goal) for goal in goals]
     found = {next((name for name in names if name in benchmark.files), "") for names in places}

@@ -1,4 +1,4 @@
-"""Sessions of agents, and the kinds of their actions.
+"""Read the sessions of agents and count their actions by kind.
 
 The kinds are those of the LMR-BENCH paper's figure on agents. Sessions are read from Inspect's logs in run folders,
 from OpenHands event folders, and from the published records. Copies of a session are counted once.
@@ -57,7 +57,7 @@ _TOOLS = {
 }
 
 
-# The folder of a session that is named after its paper, such as 14-EmojiCrypt; others are named by a UUID.
+# Matches the folder of a session that is named after its paper, such as 14-EmojiCrypt. Other folders have a UUID.
 _NUMBERED = re.compile(r"([0-9]{1,3})[-_. ]")
 
 
@@ -91,7 +91,7 @@ def sessions_of_run(run: Run) -> list[LoggedSession]:
         run: A run of agents.
 
     Returns:
-        A session for each sample; the last one if a sample was retried.
+        One session for each sample: the last one if the sample was retried.
 
     Raises:
         UsageError: Inspect is not installed.
@@ -116,14 +116,15 @@ def sessions_of_run(run: Run) -> list[LoggedSession]:
 def sessions_of_events(*folders: Path) -> list[LoggedSession]:
     """Read sessions from OpenHands event folders, which have one JSON file per event.
 
-    Events with `source` "agent" and an `action` are actions. Two folders hold the same session if their first events
-    are equal and have a timestamp, or if all their events are equal. The folder with more events is used.
+    Events with `source` "agent" count as actions if they have an `action` or are messages. Two folders hold the same
+    session if their first events are equal and have a timestamp, or if all their events are equal. The folder with more
+    events is used.
 
     Args:
         folders: Folders with event folders at any depth. Each is named after its system.
 
     Returns:
-        A session for each event folder, without copies.
+        The sessions, each of them once even if there are copies.
 
     Raises:
         RecordError: A file is not JSON, or a folder holds no events.
@@ -155,10 +156,10 @@ def sessions_of(runs: Sequence[Run], events: Sequence[Path], outcomes: Path | No
     Args:
         runs: Runs of agents.
         events: Folders of OpenHands events.
-        outcomes: A CSV file that says which sessions of `events` solved their task.
+        outcomes: A CSV file that tells which sessions in `events` solved their task; see `with_outcomes`.
 
     Raises:
-        UsageError: There are outcomes without events, or no sessions.
+        UsageError: `outcomes` is given without `events`, or there are no sessions.
     """
     if outcomes is not None and not events:
         raise UsageError("--outcomes needs --events, the folder of the sessions whose outcomes it lists")
@@ -176,10 +177,10 @@ def sessions_of(runs: Sequence[Run], events: Sequence[Path], outcomes: Path | No
 
 
 def with_outcomes(sessions: Iterable[LoggedSession], file: Path) -> list[LoggedSession]:
-    """Add outcomes from a CSV file to sessions.
+    """Return sessions with the outcomes from a CSV file added.
 
     The file has the columns `task` (the path of a session's folder, or one of the folder names in it), `solved` (yes
-    or no) and optionally `system`. A session with several rows is solved if all rows say so.
+    or no) and optionally `system`. A session with several rows counts as solved if all of them say yes.
 
     Args:
         sessions: Sessions, as `sessions_of_events` returns them.
@@ -231,8 +232,9 @@ def recorded_sessions(records: PublicRecords) -> list[LoggedSession]:
         records: The records of the clone.
 
     Returns:
-        The sessions. Their task is the number of the paper, with which a folder on the way to the events starts; ""
-        without one. Such sessions, and those of a paper that has another one, count as repeated.
+        The sessions. The task of a session is the number of its paper, with which the name of a folder above its events
+        starts, or "" if there is no such folder. Sessions without a paper, and all but the first session of a paper,
+        count as repeated.
 
     Raises:
         RecordError: An event is not JSON.
@@ -254,7 +256,7 @@ def recorded_sessions(records: PublicRecords) -> list[LoggedSession]:
 
 
 def _kinds_of_events(events: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the kind of each action. Since version 1, OpenHands names tools, and no longer kinds of actions."""
+    """Yield the kind of each action. Since version 1, OpenHands records tools instead of kinds of actions."""
     for event in events:
         if event.get("source") != "agent":
             continue
@@ -268,7 +270,7 @@ def _kinds_of_events(events: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _kinds_of_sample(sample: EvalSample) -> Iterator[str]:
-    """Yield the kinds of the events that the agent's program left, or else those of the model's messages."""
+    """Yield the kind of each action, from the events that the agent's program recorded or the model's messages."""
     kept = [event.data for event in sample.events if event.event == "info" and event.source == EVENTS]
     events = [event for part in kept if isinstance(part, list) for event in part if isinstance(event, dict)]
     return _kinds_of_events(events) if events else _kinds_of_messages(_as_generated(sample))
@@ -311,7 +313,7 @@ def _event(file: Path) -> Any:
 
 
 def _outcomes(file: Path) -> Iterator[tuple[int, tuple[str, str, bool]]]:
-    """Yield the rows of a file of outcomes: the line number, and system, task and solved."""
+    """Yield the rows of a file of outcomes: the line number, and the values of system, task and solved."""
     values = {**dict.fromkeys(("yes", "true", "1", "pass"), True), **dict.fromkeys(("no", "false", "0", "fail"), False)}
     try:
         rows = csv.DictReader(file.read_text("utf-8-sig").splitlines())

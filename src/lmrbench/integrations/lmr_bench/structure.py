@@ -23,7 +23,7 @@ from lmrbench.records import Record
 from lmrbench.tasks.model import Task
 
 MEASURES = ("directory depth", "branching", "imbalance", "goal length")
-# With fewer clusters, clustered standard errors are biased downward (Cameron and Miller 2015, section VI).
+# With fewer clusters than this, clustered standard errors are biased downward (Cameron and Miller 2015, section VI).
 _FEW = 40
 
 
@@ -52,7 +52,7 @@ class Regression(Record):
         answers: The number of answers.
         papers: The number of papers.
         coefficients: The coefficients; empty if there is a problem.
-        problem: Why the regression could not be computed; "" if it was.
+        problem: The reason why the regression could not be computed; "" if it was computed.
         caution: A warning about the standard errors; "" if there is none.
     """
 
@@ -96,12 +96,12 @@ def structure(task: Task) -> dict[str, float]:
 
 
 def paper_structure(task: Task) -> dict[str, float]:
-    """Compute the measures of a task's repository by section 5.1 of the paper; see `paper_measures`."""
+    """Compute the measures of a task's repository as in section 5.1 of the paper; see `paper_measures`."""
     return paper_measures(task.files.repository, [task.files.repository[name] for name in task.goal_files])
 
 
 def paper_measures(names: Iterable[str], goals: Iterable[bytes]) -> dict[str, float]:
-    """Compute the measures of a repository by section 5.1 of the paper, with lmrbench's imbalance.
+    """Compute the measures of a repository as in section 5.1 of the paper, with lmrbench's definition of imbalance.
 
     Directory depth is the mean number of edges from the root to a file or folder. Branching is the mean number of
     subfolders of a non-empty folder, including the root. Goal length is the number of lines of all goal files.
@@ -143,11 +143,11 @@ def regression(
 
 
 def regressions(grades: Iterable[Grade], tasks: Mapping[str, Task]) -> dict[str, Regression]:
-    """Regress passing on the structure as the LMR-BENCH paper measures it ("paper"), and as lmrbench does ("ours").
+    """Fit the regression with the measures of the LMR-BENCH paper ("paper") and with lmrbench's own measures ("ours").
 
     Args:
-        grades: The grades.
-        tasks: The tasks, by id.
+        grades: The grades. Those of tasks that are not in `tasks` are ignored.
+        tasks: The tasks by id.
     """
     grades = list(grades)
     return {"paper": regression(grades, tasks, paper_structure), "ours": regression(grades, tasks, structure)}
@@ -187,7 +187,7 @@ def fitted(known: Sequence[Outcome], shapes: Mapping[str, Mapping[str, float]]) 
 
 
 def _sizes(files: Iterable[PurePosixPath]) -> dict[PurePosixPath, list[int]]:
-    """Return the number of files below each entry, by the folder of the entry."""
+    """Return, for each folder, the number of files in each of its entries (1 for a file)."""
     below: Counter[PurePosixPath] = Counter(place for file in files for place in (file, *file.parents))
     children: dict[PurePosixPath, list[int]] = {}
     for place, count in below.items():
@@ -216,10 +216,10 @@ def _problem(frame: pd.DataFrame, passed: np.ndarray, papers: np.ndarray) -> str
 
 
 def _separated(rows: np.ndarray, passed: np.ndarray) -> bool:
-    """Return whether a non-zero weight vector puts no row on the wrong side (Albert and Anderson 1984).
+    """Return whether some weights put no row on the wrong side and at least one row strictly on the right side.
 
-    A linear program maximizes the sum of the signed distances over weights in [-1, 1] that put no row on the wrong
-    side. The data are separated if the maximum is positive.
+    Then the likelihood has no maximum (Albert and Anderson 1984). A linear program maximizes the sum of the signed
+    distances over weights in [-1, 1] that put no row on the wrong side. Such weights exist if the maximum is positive.
     """
     signed = rows * np.where(passed > 0, 1.0, -1.0)[:, np.newaxis]
     bounds = [(-1.0, 1.0)] * rows.shape[1]

@@ -1,7 +1,7 @@
-"""The web pages of an annotation: label forms for annotators, progress and disputes for the lead.
+"""The web pages of an annotation: forms for annotators, and pages with progress and disputes for the lead.
 
-Users authenticate with the token in a personal link, which is then stored in a cookie. Pages for annotators name items,
-and never systems, samples, grades or votes. No part of a URL is used as a path.
+Users authenticate with the token in a personal link, which is then stored in a cookie. Pages for annotators show the
+opaque names of items, and never systems, samples, grades or votes. No part of a URL is used as a path.
 """
 
 from __future__ import annotations
@@ -38,12 +38,13 @@ from lmrbench.web.matrix import parsed_number
 from lmrbench.web.prose import prose
 from lmrbench.web.serving import HEADERS, error_handler, page, sequential, static
 
-# The longest reason in characters, and the largest request body in bytes, which fits a fully URL-encoded reason.
+# The maximum length of a reason in characters, and of a request body in bytes. The body can hold the longest reason
+# even if every character is URL-encoded.
 MAX_REASON, MAX_BODY = 4000, 64 << 10
 _MAX_FIELDS = 16
-# The largest number of lines shown of each comparison; more would slow down the browser.
+# The maximum number of lines shown of each comparison; more would slow down the browser.
 _MOST_LINES = 5000
-# In the order of their keyboard shortcuts: 1 to 3 for categories, a to e for error classes.
+# Categories and error classes are in the order of their keyboard shortcuts: 1 to 3 and a to e.
 CATEGORIES = {
     "LI": "the logic is incorrect",
     "LC": "the logic is correct, the implementation is not",
@@ -55,7 +56,7 @@ Form = Mapping[str, str]
 
 
 class Annotation:
-    """The endpoints of an annotation and the data that they show and store."""
+    """The endpoints of an annotation, with the data that they show and store."""
 
     def __init__(self, folder: Path, store: Store, items: Mapping[str, Item], tasks: Mapping[str, Task]) -> None:
         """Create the endpoints of an annotation, and rewrite its result files.
@@ -73,7 +74,7 @@ class Annotation:
         self.cookie = f"annotate-{store.name()}"
         self._taken = lru_cache(maxsize=64)(self._read)
         self._prose = lru_cache(maxsize=64)(prose)
-        # After a crash, the files may lack the last commits.
+        # After a crash, the files may lack the last changes to the database.
         write_results(folder, store, items)
 
     def enter(self, request: Request) -> Response:
@@ -81,8 +82,8 @@ class Annotation:
         token = request.path_params["token"]
         if self.store.person(token) is None:
             raise HTTPException(403, "This link is not valid. Ask the person who sent it to you for the complete link.")
-        # The page redirects by itself: after a link on another site, the browser would follow an HTTP redirect without
-        # sending the strict cookie.
+        # The page itself sends the browser on to the first page. If the link is on another site, the browser would
+        # follow an HTTP redirect without sending the cookie, because the cookie is strict.
         response = page("enter")
         secure = request.url.scheme == "https"
         response.set_cookie(self.cookie, token, max_age=90 * 86400, httponly=True, samesite="strict", secure=secure)
@@ -101,7 +102,7 @@ class Annotation:
         return page("finished", **shared) if found is None else self._label_page(shared, found)
 
     def save(self, request: Request, form: Form) -> Response:
-        """Store the label in a form, or show the form again with its problems."""
+        """Store the label in a form, or show the form again with error messages."""
         name, shared = self._annotator(request)
         found = self._assigned(name, form.get("item", ""))
         filled, problems = _filled(form)
@@ -171,7 +172,8 @@ class Annotation:
         decider: str = "",
         problems: Sequence[str] = (),
     ) -> Response:
-        # Annotators get letters in the order of a hash of item and name, so the letters do not reveal names.
+        # The page shows a letter for each annotator. The order is that of a hash of item and annotator, so the letters
+        # do not reveal names.
         labels = sorted(
             found.labels, key=lambda each: hashlib.sha256(f"{each.item} {each.annotator}".encode()).digest()
         )
@@ -235,7 +237,7 @@ class Annotation:
         write_results(self.folder, self.store, self.items)
 
     def _person(self, request: Request) -> tuple[str, dict[str, Any]]:
-        """Return the name of the person who sent a request, and template variables for all of their pages."""
+        """Return the name of the person who sent a request, and the template variables that all pages need."""
         token = request.cookies.get(self.cookie, "")
         name = self.store.person(token)
         if name is None:
@@ -266,7 +268,7 @@ class Annotation:
         return hmac.new(self.store.secret(), token.encode("utf-8", "replace"), "sha256").hexdigest()
 
     def posted(self, endpoint: Callable[[Request, Form], Response]) -> Callable[[Request], Awaitable[Response]]:
-        """Make an endpoint that reads a form of limited size, and rejects it without a valid CSRF token.
+        """Make an endpoint that reads a form. It rejects a form that is too large or has no valid CSRF token.
 
         Args:
             endpoint: The function that handles the form.
@@ -303,13 +305,13 @@ def _seconds(form: Form) -> float | None:
 
 
 def _draft(form: Form) -> FormContent:
-    """Return the content of a form, complete or not."""
+    """Return the content of a form, which may be incomplete or invalid."""
     category, error_class = (form.get(name, "")[:MAX_NAME] for name in ("category", "error_class"))
     return FormContent(category, error_class, _reason(form)[:MAX_REASON], _seconds(form))
 
 
 def _filled(form: Form) -> tuple[Filled | None, list[str]]:
-    """Return the label in a form, or None and the problems with the form."""
+    """Return the label in a form and no problems, or None and the problems with the form."""
     reason = _reason(form)
     if len(reason) > MAX_REASON:
         return None, [f"reason: has {len(reason)} characters; at most {MAX_REASON} are allowed"]

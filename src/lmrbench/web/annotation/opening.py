@@ -1,4 +1,4 @@
-"""Open an annotation: name the answers of runs, draw the queues of annotators, and open the store of their labels."""
+"""Open an annotation: give opaque names to the answers, draw the annotators' queues, and open the database."""
 
 from __future__ import annotations
 
@@ -24,16 +24,19 @@ def open_annotation(
     seed: int,
     calibration: Path | None,
 ) -> Iterator[Annotation]:
-    """Begin an annotation, or resume it. The folder is locked until the annotation is closed.
+    """Begin an annotation, or resume it. The folder is locked until the context is left.
 
     Args:
-        folder: The folder of labels and progress.
+        folder: The folder of the annotation, with its database and results.
         runs: The run folders whose answers are labelled.
-        tasks: The answers to the chosen tasks are labelled.
+        tasks: The tasks whose answers are labelled.
         annotators: The names of the annotators; see `check_annotators`.
         overlap: The number of annotators that label each answer.
-        seed: The random seed of names and queues.
-        calibration: The file of answers with a known verdict, if there is one.
+        seed: The random seed for the opaque names and the queues.
+        calibration: The calibration file, which contains answers with known verdicts; None for no calibration.
+
+    Yields:
+        The annotation.
 
     Raises:
         UsageError: There is nothing to label, or the annotation was begun with other settings.

@@ -1,8 +1,8 @@
-"""The queues of annotators, drawn from a seed.
+"""Draw the queues of annotators from a seed.
 
-An item is an answer under an opaque name. Each item is assigned to as many annotators as `--overlap` says, and the
-lengths of the queues differ by at most one. Calibration items, whose verdict is known, are assigned to everyone and
-come first.
+An item is an answer under an opaque name. The option --overlap sets the number of annotators that label each item. The
+lengths of the queues differ by at most one. Calibration items, which have a known verdict, are assigned to all
+annotators and come first.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class KnownVerdict(StoredRecord):
         category: The known category.
         error_class: The known error class.
         reason: The explanation that annotators see.
-        code: The code, as in a submission, or None for an answer of a run.
-        system: The system of the answer, if it is in a run.
-        sample: The sample of the answer, if it is in a run.
+        code: The code, as in a submission; None if the verdict is on an answer of a run.
+        system: The system that gave the answer, if it is in a run.
+        sample: The sample number of the answer, if it is in a run.
         annotator: Ignored; accepted because adjudicated labels have this key.
         seconds: Ignored; accepted because adjudicated labels have this key.
     """
@@ -82,12 +82,12 @@ def read_known(
         tasks: The ids of the tasks.
 
     Returns:
-        The known verdict and the submission of each calibration item by answer. An answer whose code is in
-        the line has the system "", which no run has.
+        The known verdict and the submission of each calibration item, by answer. If the code is in the line, the system
+        of the answer is "", which is not the name of any system in a run.
 
     Raises:
-        RecordError: A line is damaged, names an unknown task or answer, lacks a reason, or repeats an answer, or the
-            file holds no lines.
+        RecordError: The file has no lines; or a line is damaged, names an unknown task or answer, lacks a reason, or
+            repeats an answer.
     """
     known_tasks = set(tasks)
     found = {}
@@ -115,7 +115,7 @@ def read_known(
 def items_of(
     answers: Mapping[Answer, Submission], known: Mapping[Answer, tuple[KnownVerdict, Submission]], seed: int
 ) -> dict[str, Item]:
-    """Name the answers and calibration items.
+    """Give opaque names to the answers and the calibration items.
 
     Args:
         answers: The submissions of the runs by answer.
@@ -155,7 +155,7 @@ def check_annotators(annotators: Sequence[str], overlap: int) -> None:
 
 
 def draw_queues(items: Mapping[str, Item], annotators: Sequence[str], overlap: int, seed: int) -> dict[str, list[str]]:
-    """Draw the queue of each annotator.
+    """Draw a queue of items for each annotator.
 
     Args:
         items: The items by name.
@@ -173,7 +173,7 @@ def draw_queues(items: Mapping[str, Item], annotators: Sequence[str], overlap: i
     order = sorted(name for name, item in items.items() if not item.known)
     generator.shuffle(order)
     for item in order:
-        # The shortest queues come first, ties in random order, so that all pairs of annotators share items.
+        # Add the item to the shortest queues. Ties are broken at random, so that all pairs of annotators share items.
         for name in sorted(people, key=lambda name: (len(queues[name]), generator.random()))[:overlap]:
             queues[name].append(item)
     for queue in queues.values():
@@ -191,7 +191,7 @@ def conditions(
     known: Mapping[Answer, tuple[KnownVerdict, Submission]],
     tasks: Mapping[str, Task],
 ) -> dict[str, object]:
-    """Return the settings that may not change when an annotation is resumed, by the names that messages use.
+    """Return the settings that must not change when an annotation is resumed, by their names in error messages.
 
     Args:
         annotators: The names of the annotators.

@@ -25,8 +25,8 @@ class AnnotatorProgress:
 
     Attributes:
         annotator: The name of the annotator.
-        labelled: The number of labelled items, without calibration.
-        of: The number of items in the queue, without calibration.
+        labelled: The number of labelled items, without calibration items.
+        of: The number of items in the queue, without calibration items.
         calibrated: The number of labelled calibration items.
         calibrations: The number of calibration items.
         right: The number of calibration items whose label has the known category.
@@ -44,7 +44,7 @@ class AnnotatorProgress:
 
 @dataclass(frozen=True)
 class Dispute:
-    """An item whose labels disagree enough that a third person decides.
+    """An item whose labels disagree so much that another person has to decide.
 
     Attributes:
         item: The item.
@@ -64,7 +64,9 @@ class Dispute:
 
 
 def write_results(folder: Path, store: Store, items: Mapping[str, Item]) -> None:
-    """Write the labels, the key and the valid decisions. Each file is replaced atomically.
+    """Write the labels, the decisions that are not outdated, and the key that tells which answer an item is.
+
+    Each file is replaced atomically.
 
     Args:
         folder: The folder of the annotation.
@@ -138,7 +140,7 @@ def agreements(labels: tuple[Label, ...]) -> list[tuple[str, str, Agreement]]:
         labels: The labels of all annotators.
 
     Returns:
-        The names of two annotators and their agreement on the items that both labelled, for each pair.
+        For each pair of annotators, their names and their agreement on the items that both labelled.
     """
     categories: dict[str, dict[tuple[str, str, int], str]] = {}
     for label in labels:
@@ -146,14 +148,14 @@ def agreements(labels: tuple[Label, ...]) -> list[tuple[str, str, Agreement]]:
     found = []
     for one, other in combinations(sorted(categories), 2):
         both = sorted(categories[one].keys() & categories[other].keys())
-        # Intervals take seconds to compute. Passing one paper for all items turns them off.
+        # Intervals take seconds to compute. They are omitted if all items have the same paper, so pass "" for each.
         first, second = ([categories[name][each] for each in both] for name in (one, other))
         found.append((one, other, agreement(first, second, [""] * len(both))))
     return found
 
 
 def disputes(store: Store, items: Mapping[str, Item]) -> list[Dispute]:
-    """Return the disputed items, undecided ones first. `lmrbench.judging.labels.disputed` defines disputed items.
+    """Return the disputed items, undecided ones first. For the definition see `lmrbench.judging.labels.disputed`.
 
     Args:
         store: The database of the annotation.

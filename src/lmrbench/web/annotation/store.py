@@ -1,8 +1,8 @@
 """The database of an annotation: one SQLite file with people, assignments, labels and decisions.
 
-Every change is committed before its method returns. An assignment of an item to an annotator has a version that each
-change increments, and a change names the version it is based on. Repeated requests and forms from outdated pages
-therefore change nothing.
+Each method that changes the database commits the change before it returns. The assignment of an item to an annotator
+has a version, which each change increments. A request for a change names the version that it is based on, so repeated
+requests and forms from outdated pages change nothing.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class FormContent(NamedTuple):
         category: The chosen category; "" if none.
         error_class: The chosen error class; "" if none.
         reason: The explanation.
-        seconds: Seconds of activity, or None if the browser did not count them.
+        seconds: The seconds that the annotator was active, or None if the browser did not count them.
     """
 
     category: str = ""
@@ -113,14 +113,14 @@ class Store:
         self._database.close()
 
     def tokens(self) -> dict[str, str]:
-        """Return the token of each person by name, including the lead."""
+        """Return the token of each person, including the lead, by name."""
         return dict(self._database.execute("SELECT name, token FROM people"))
 
     def person(self, token: str) -> str | None:
         """Return the name of the person with a token, or None if the token is unknown."""
         found = None
         for name, theirs in self.tokens().items():
-            # Compares in constant time, so response times reveal nothing about valid tokens.
+            # The comparison takes constant time, so response times reveal nothing about valid tokens.
             if hmac.compare_digest(theirs.encode(), token.encode("utf-8", "replace")):
                 found = name
         return found
@@ -130,7 +130,7 @@ class Store:
         return bytes.fromhex(self._setting("secret"))
 
     def name(self) -> str:
-        """Return the random name of this annotation, which keeps its cookie apart from others on the same host."""
+        """Return the random name of this annotation, which distinguishes its cookie from others on the same host."""
         return self._setting("name")
 
     def _setting(self, name: str) -> str:
@@ -188,7 +188,7 @@ class Store:
             now: The current time in seconds since the epoch.
 
         Returns:
-            Whether this label is stored. False means that the assignment changed since `version`.
+            Whether this label is now stored. If not, the assignment has changed since `version`.
         """
         content = FormContent(filled.category, filled.error_class or "", filled.reason, filled.seconds)
         with self._changing():
@@ -208,7 +208,7 @@ class Store:
         return True
 
     def skip(self, annotator: str, item: str, version: int, draft: FormContent, now: float) -> None:
-        """Move an item to the end of the queue and keep the draft. No-op if the assignment changed since `version`.
+        """Move an item to the end of the queue and keep the draft, unless the assignment changed since `version`.
 
         Args:
             annotator: The name of the annotator.
@@ -237,7 +237,7 @@ class Store:
 
         Args:
             annotator: The name of the annotator.
-            step: The number of the step; no-op if it is not the annotator's last step.
+            step: The number of the step. If it is not the annotator's last step, nothing happens.
         """
         with self._changing():
             if self.last_step(annotator) != step:
@@ -259,7 +259,7 @@ class Store:
         }
 
     def decide(self, item: str, version: str, decider: str, filled: Filled) -> bool:
-        """Store a decision on an item; it replaces an earlier one.
+        """Store a decision on an item, and replace any earlier one.
 
         Args:
             item: The name of the item.
@@ -268,7 +268,7 @@ class Store:
             filled: The decision.
 
         Returns:
-            Whether the decision was stored. False means that the labels changed since `version`.
+            Whether the decision was stored. If not, the labels have changed since `version`.
         """
         with self._changing():
             if version != version_of(self.assignments(item=item)):
@@ -293,7 +293,7 @@ class Store:
 
     @contextmanager
     def _changing(self) -> Iterator[None]:
-        """Run a transaction: it is committed at the end, or rolled back on an exception."""
+        """Run the body of a `with` statement in a transaction, which is rolled back on an exception."""
         self._database.execute("BEGIN IMMEDIATE")
         try:
             yield
@@ -304,7 +304,7 @@ class Store:
 
 
 def version_of(labels: Iterable[Assignment]) -> str:
-    """Return a digest that changes with every change of an item's labels and hides the names of annotators."""
+    """Return a digest of an item's labels, which changes whenever a label does and hides the names of annotators."""
     made = sorted((label.annotator, label.version) for label in labels if label.done)
     return hashlib.sha256(json.dumps(made).encode()).hexdigest()[:16]
 
@@ -316,7 +316,7 @@ def open_store(
 
     Args:
         folder: The folder of the annotation; created if it does not exist.
-        asked: Settings that must not change while the database is used, by the names that error messages use.
+        asked: The settings that must be the same whenever the database is opened, by their names in error messages.
         queues: The items of each annotator, in order.
         calibration: The names of the calibration items.
 

@@ -13,11 +13,11 @@ from lmrbench.web.site.records import Board
 
 
 def boards_of(runs: Sequence[Named], suite: Path | None) -> list[Board]:
-    """Return the boards of some runs.
+    """Return the boards that show the given runs.
 
     Args:
         runs: The runs. Runs that were graded in different ways are on separate boards.
-        suite: The value of --suite; None for the default suite.
+        suite: The folder of the suite; None for the default suite.
     """
     boards = []
     for way, its in grouped(runs, lambda item: item.way).items():

@@ -1,7 +1,7 @@
-"""Build the data of a site: boards of systems, tasks, and runs with the way in which they were graded.
+"""Build the data of a site: its boards, tasks and runs.
 
-The data reveals no expected values, and nothing about the machine or the user who started a run: no reasons, logs,
-code, folders or addresses. User-supplied names are truncated and never used as file names.
+The data reveals no expected values, and does not identify the machine or the user who started a run: it contains no
+reasons, logs, code, folders or addresses. User-supplied names are truncated and never used as file names.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ from lmrbench.web.site.records import Audited, Board, BoardCell, RunInfo, Site, 
 _LONGEST = 120
 # The number of systems of a board that are compared in pairs: those with the highest rates.
 MOST_COMPARED = 20
-# The name that findings give to the suite of unknown tasks.
+# The name of the suite in findings for tasks that the local suite lacks.
 OTHER_SUITE = "another suite"
-# The largest numbers of cells of a board (tasks times systems), and of pages of a site.
+# The maximum number of cells of a board (tasks times systems), and of pages of a site.
 MOST_CELLS, MOST_PAGES = 50_000, 12_000
 
 
@@ -83,12 +83,12 @@ def short(text: str) -> str:
 
 
 def page_name(kind: str, *key: str) -> str:
-    """Return the file name of a page: a digest of its key, so that it is stable and contains no user-supplied name."""
+    """Return the file name of a page. It contains a digest of the key, so it is stable and reveals no user's input."""
     return f"{kind}-{hashlib.sha256(chr(0).join(key).encode()).hexdigest()[:12]}.html"
 
 
 def named(runs: Sequence[Run]) -> list[Named]:
-    """Name runs by the last part of their folders, and their systems as in `system_names`."""
+    """Name each run after its folder, and rename the systems in its records with `system_names`."""
     labels = unique(short(run.folder.resolve().name) for run in runs)
     found = []
     for number, (run, label, names) in enumerate(zip(runs, labels, system_names(runs, labels, short), strict=True), 1):
@@ -197,7 +197,7 @@ def board(way: Way, suite: str, group: Group, findings: Findings, runs: Iterable
 
 
 def _common_k(attempts_of_systems: Iterable[Sequence[Attempts]]) -> int:
-    """Return the largest k for which every system has an estimate, at least 1."""
+    """Return the largest k for which every system has an estimate, or 1 if there is none."""
     found = [{item.k for item in items} for items in attempts_of_systems]
     return max(set.intersection(*found), default=1) if found else 1
 
@@ -241,7 +241,7 @@ def _suite_title(way: Way, suite: str) -> str:
 
 
 def _distinct(boards: Sequence[Board]) -> list[Board]:
-    """Append the differing digests or sandboxes to the titles of boards that would otherwise be equal."""
+    """Make the titles of boards distinct: append the digests and sandboxes in which boards of equal title differ."""
     found = []
     for item in boards:
         others = [other for other in boards if other.title == item.title]

@@ -1,4 +1,4 @@
-"""The pages of a site. The templates escape every value."""
+"""Render the pages of a site. The templates escape every value."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Answered(NamedTuple):
 
 
 def pages(site: Site) -> dict[str, bytes]:
-    """Return all files of a site, by name."""
+    """Render all files of a site, and return their contents by name."""
     made = _environment()
 
     def page(template: str, **values: Any) -> bytes:
@@ -116,7 +116,7 @@ def _environment() -> Environment:
 
 
 def _drawings(board: Board) -> list[Drawing]:
-    """Return the figures of a board, in which the systems with the highest rates are drawn."""
+    """Return the figures of a board. They show the systems with the highest rates."""
     rates = rated({item.system: item.rate for item in board.standings})
     dollars = {item.system: item.effort.dollars_per_answer for item in board.standings if item.effort is not None}
     groups = _by_group({item.system: item.categories for item in board.standings})
@@ -155,7 +155,7 @@ def _breakable(name: str) -> Markup:
 
 
 def _heat(cell: BoardCell) -> int:
-    """Return the heat of a cell, from 0 (no answer passes) to 4 (all pass)."""
+    """Return the colour level of a cell, from 0 (no answer passes) to 4 (all pass)."""
     return 0 if not cell.passes else 4 if cell.passes == cell.answers else 1 + int(3 * cell.passes / cell.answers)
 
 
@@ -171,7 +171,7 @@ def _dollars(item: Standing) -> str:
 
 
 def _each(item: Standing, form: Any, name: str) -> str:
-    """Format the cost of a passing answer, or the reason why it is unknown."""
+    """Format one of the costs per passing answer: `UNRECORDED` without usage, `UNDEFINED` if no answer passes."""
     if item.effort is None:
         return UNRECORDED
     text: str = form(getattr(item.effort, name)) if item.effort.passes else formats.UNDEFINED

@@ -16,13 +16,13 @@ from lmrbench.version import __version__
 
 
 class RunInfo(Record):
-    """What a site shows about a run.
+    """The information about a run that a site shows.
 
     Attributes:
         number: The number by which pages and boards refer to the run.
-        updated: The time of the last grade in its folder.
-        made_here: The number of its grades that were made by the installation that made the site.
-        seeds: The seeds; empty if they are kept secret.
+        updated: The time of the last grade in the run folder, in UTC.
+        made_here: The number of grades that were made by the same installation as the site.
+        seeds: The seeds of the grades; empty if they are kept secret.
         verification: The result of verifying the run's pack; None if the run was not verified.
     """
 
@@ -80,11 +80,11 @@ class BoardCell(Record):
 
 
 class Board(Record):
-    """Systems that may be compared: their answers to the tasks of one tier and suite were graded in the same way.
+    """The results of systems that may be compared: their answers to one suite's tasks were graded in the same way.
 
     Attributes:
         harness: The digest of the program that runs checks.
-        standings: The systems, those with the highest rates first.
+        standings: The results of each system, with the highest rates first.
         listed: The number of tasks that the suite has in this tier; the length of `tasks` if the suite is unknown.
         k: The k of pass^k in the comparison of reliability: the largest for which every system has an estimate.
         compared: The number of standings that are in `comparisons`.
@@ -107,12 +107,12 @@ class Board(Record):
 
 
 class Audited(Record):
-    """The figures of a task's certificate.
+    """The results in a task's certificate.
 
     Attributes:
         wrong_rejected: The number of wrong versions that the check rejects.
-        mutants_rejected: The number that the check rejects among the mutants that change one expression.
-        behavioural_rejected: The number that the check rejects among the mutants of behaviour.
+        mutants_rejected: The number of mutants of one expression that the check rejects.
+        behavioural_rejected: The number of mutants of behaviour that the check rejects.
     """
 
     seeds: int
@@ -129,12 +129,12 @@ class Audited(Record):
 
 
 class TaskInfo(Record):
-    """What a site shows about a task. Fields that are unknown, because the local suite lacks the task, are None.
+    """The information about a task that a site shows. If the local suite lacks the task, the unknown fields are None.
 
     Attributes:
-        public_since: The date on which its method became public.
-        instruction: The task's own instruction, as Markdown.
-        outdated: The number of its answers that were graded by another version of the task.
+        public_since: The date on which the method of the task became public.
+        instruction: The task's instruction without the rules for every task, as Markdown.
+        outdated: The number of answers that were graded with another version of the task.
     """
 
     id: str

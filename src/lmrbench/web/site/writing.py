@@ -1,7 +1,7 @@
-"""Write the folder of a site atomically, and only over an earlier site.
+"""Write the folder of a site atomically, and replace nothing but an earlier site.
 
 The files are written to a temporary folder that is then moved into place, so an interruption leaves the old site. The
-folder contains a list of its files; a folder with other files is not replaced.
+folder contains a list of its files, and a folder with files that are not in the list is not replaced.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ def require_place(folder: Path) -> None:
 
 
 def write_site(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Replace the content of a folder with the given files.
+    """Replace the content of a folder with the files of a site.
 
     Args:
         folder: The folder; it need not exist.
-        files: The contents by name.
+        files: The contents of the files by name.
 
     Raises:
         UsageError: See `require_place`.

@@ -1,4 +1,5 @@
-// Keyboard shortcuts, the timer, and forms that survive a server restart. The forms also work without this script.
+// Adds keyboard shortcuts, a timer, and forms that keep their input if the server restarts. The forms also work without
+// this script.
 "use strict";
 const form = document.getElementById("label");
 const problem = document.getElementById("problem");
@@ -54,7 +55,7 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// Counts seconds of activity: not after a minute without input, and not while the page is hidden.
+// Counts the seconds of activity. Counting pauses after a minute without input, and while the page is hidden.
 const IDLE = 60_000;
 const timer = document.getElementById("timer");
 if (timer) {

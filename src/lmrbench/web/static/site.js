@@ -1,4 +1,4 @@
-// Sorts tables by a click on a column header, and filters them. Without this script, tables show all rows.
+// Sorts a table when a column header is clicked, and filters its rows. Without this script, tables show all rows.
 "use strict";
 
 const value = (row, column, kind) => {

@@ -1,9 +1,9 @@
-"""Loading of a single function or method from a repository whose dependencies are not all installed.
+"""Load a single function or method from a repository, even if not all dependencies of the repository are installed.
 
 Research code imports many packages that a sandbox lacks. `loaded` runs only the target and the statements of its file
 that the target needs. It reduces the target's class to the methods that the target calls and the bases that can be
 imported. `instance` then creates an object without calling the class's own `__init__`, with the attributes that the
-target reads. Statements are found by the names that they bind, so a statement that only changes an object is missed.
+target reads. Statements are found by the names that they bind, so a statement that only modifies an object is missed.
 """
 
 import ast
@@ -20,7 +20,7 @@ _Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def loaded(file: str, qualname: str, packages: Collection[str], methods: Collection[str] = ()) -> Any:
-    """Load a function and the statements of its file that it needs.
+    """Load a function together with the statements of its file that it needs.
 
     Args:
         file: The path of the file relative to the current folder.
@@ -64,8 +64,8 @@ def statements_for(
 ) -> list[ast.stmt]:
     """Return the statements of a module that a function needs, in order.
 
-    Imports are reduced to the names that are needed, and the target's class and its bases to what the methods reach.
-    Annotations of functions are removed, since they may refer to packages that are not installed.
+    Imports are reduced to the names that are needed, and the target's class and its bases to the members that the
+    methods use. Annotations of functions are removed, since they may refer to packages that are not installed.
 
     Args:
         tree: The module; it is modified.
@@ -92,8 +92,8 @@ def reads_of_self(statements: Iterable[ast.stmt], owner: str) -> list[str]:
         owner: The name of the class.
 
     Returns:
-        The attributes, with dots for attributes of attributes (`configs.rate`), except methods and attributes that the
-        classes set themselves.
+        The names of the attributes, with dots for nested attributes (`configs.rate`). Methods, and attributes that the
+        classes set themselves, are omitted.
     """
     chain = _chain(statements, owner)
     bodies = [part for kind in chain for part in kind.body]
@@ -106,7 +106,7 @@ def reads_of_self(statements: Iterable[ast.stmt], owner: str) -> list[str]:
 
 
 def _members(method: ast.stmt) -> Iterator[tuple[bool, str, bool]]:
-    """Yield the uses of a method's first parameter: whether by `super()`, the dotted name, and whether it is read."""
+    """Yield each use of an attribute of `self` or `super()`: if `super()` is used, the dotted name, if it is read."""
     if not isinstance(method, _Function):
         return
     itself = [argument.arg for argument in (*method.args.posonlyargs, *method.args.args)][:1]

@@ -1,4 +1,4 @@
-"""SVDLinear.forward: outputs with an increment, without one and merged, and gradients of the increment; no dropout."""
+"""SVDLinear.forward without dropout: outputs with an increment, without one and merged, and its gradients."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""greedy_cos_idf of BERTScore: P, R and F of padded and unpadded texts of at least three tokens, all similar."""
+"""greedy_cos_idf of BERTScore: precision, recall and F of texts of three or more tokens with positive similarities."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""focal_loss.forward of ERGO: mean and sum, weights as a factor and as a list, for pairs without padding."""
+"""focal_loss.forward of ERGO: the mean and the sum of losses, with `alpha` as a factor and as a list of weights."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""OpenLoopMCTS.find_best_action: the action that selection takes in a node, and its score if it is returned."""
+"""OpenLoopMCTS.find_best_action: the action that is selected in a node, and its score if the function returns it."""
 
 from types import SimpleNamespace
 

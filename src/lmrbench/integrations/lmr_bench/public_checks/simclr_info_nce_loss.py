@@ -1,4 +1,4 @@
-"""SimCLR.info_nce_loss, for two views: the logit of each label, all logits of a row, and the loss they give."""
+"""SimCLR.info_nce_loss for two views: the logit of each label, all logits of a row, and the loss computed from them."""
 
 from types import SimpleNamespace
 
