@@ -32,7 +32,7 @@ _MOST_IN_A_BATCH = 16
 # The number of times that jobs are sent again after their node was lost. A candidate cannot end an actor, so further
 # losses are an error of the cluster.
 _MOST_LOSSES = 3
-# The time to wait for the first actor to become ready, if no batch is running.
+# The time to wait for an actor to become ready, if no batch is running.
 _PATIENCE_SECONDS = 120.0
 _CONNECT_SECONDS = 10.0
 

@@ -169,7 +169,7 @@ def _require(names: Iterable[str], environment: Path | None, found: dict[str, Di
 
 
 def with_worker_needs(imports: Iterable[str]) -> tuple[str, ...]:
-    """Return these imports and those of the worker itself, sorted. Jobs with equal results can share a worker."""
+    """Return these imports and those of the worker itself, sorted, so that equal sets of imports compare equal."""
     return tuple(sorted({*imports, *_WORKER_NEEDS}))
 
 

@@ -9,7 +9,7 @@ each time it changes to another kind.
 Outcomes are returned in the order in which jobs end. If a worker is lost, its job runs once more in a fresh worker. If
 that worker is lost as well, the candidate is at fault, unless a probe (`lmrbench.sandbox.probe`) shows that the machine
 is. A case that timed out, or that was killed from outside lmrbench, runs a second time before it counts. During second
-runs, no more jobs are started than there are cores.
+runs, no other job is started while all cores are busy.
 """
 
 from __future__ import annotations
@@ -229,7 +229,7 @@ class LocalPool:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Wait until a core is free. Until the caller is done, the pool starts no more jobs than there are cores.
+        """Wait until a core is free. Until the caller is done, the pool starts no job while all cores are busy.
 
         This is used for second runs, so that other jobs do not slow them down.
         """

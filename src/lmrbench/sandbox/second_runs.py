@@ -16,9 +16,9 @@ _KILLED = "the process was killed by SIGKILL"
 
 
 def unsettled(outcome: Outcome) -> tuple[int, ...]:
-    """Return the places of the cases to run again; none if no case timed out or was killed from outside.
+    """Return the places of the cases to run again: those that timed out or were killed from outside.
 
-    Otherwise the cases that the first run did not reach are included. A job that was lost or broken is not run again.
+    If there are any, the cases that the first run did not reach are included. A job that was lost or broken has none.
     """
     if outcome.lost or outcome.broken is not None or not any(map(_is_doubtful, outcome.cases)):
         return ()

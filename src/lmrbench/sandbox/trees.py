@@ -130,7 +130,7 @@ def _is_type_checking(node: ast.AST) -> bool:
 
 
 def _imported(nodes: Iterable[ast.AST], path: str, files: Mapping[str, bytes]) -> Iterator[str]:
-    """Yield the files of a repository that the import statements among some nodes of the module `path` can refer to."""
+    """Yield the files of a repository that the imports of the module `path` can refer to, given its syntax nodes."""
     package = PurePosixPath(path).parent
     for node in nodes:
         if isinstance(node, ast.Import):

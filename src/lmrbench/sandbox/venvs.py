@@ -89,7 +89,7 @@ def packages_folder(folder: Path) -> Path:
 
 
 def lock_digest(environment: Path) -> str:
-    """Return the SHA-256 digest of the lock file that belongs to a folder of packages."""
+    """Return the SHA-256 digest of the lock file of an environment, given the environment's packages folder."""
     (lock,) = [parent / _LOCK for parent in environment.parents if (parent / _LOCK).is_file()]
     return hashlib.sha256(lock.read_bytes()).hexdigest()
 

@@ -106,7 +106,7 @@ def refuse_secret(shown: Iterable[Path], secrets: Iterable[Path]) -> None:
 
 
 class BubblewrapSandbox(Sandbox):
-    """Starts workers under bwrap."""
+    """Starts workers with bwrap, in namespaces of their own."""
 
     name = "bubblewrap"
     advice = (
@@ -235,8 +235,8 @@ class BubblewrapSandbox(Sandbox):
             yield from ("--ro-bind-try", file, file)
         for name, path in importable_paths(layout.imports, layout.environment).items():
             if packages & set(path.parents):
-                # The package is shown at its own path and linked to, because Debian's packages contain relative links
-                # to libraries.
+                # The package is shown at its own path, and /packages contains a link to it, because Debian's packages
+                # contain relative links to libraries.
                 yield from ("--ro-bind", str(path), str(path), "--symlink", str(path), f"/packages/{name}")
             else:
                 yield from ("--ro-bind", str(path), f"/packages/{name}")

@@ -189,7 +189,7 @@ class ContainerBounds:
             try:
                 self.api.update_container(self.container, mem_limit=memory, memswap_limit=memory)
             except NotFound as error:
-                # Podman can't change the limit. A job that needs no more than the container's first limit can still run.
+                # Podman can't change the limit, so a job can run only if it needs no more than the first limit.
                 if memory > _START_BYTES:
                     raise SandboxError(f"the Engine can't raise a container's memory to {memory >> 20} MB") from error
             self._bound = memory

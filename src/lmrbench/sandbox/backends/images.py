@@ -1,6 +1,6 @@
 """Images for the `docker` back end: one for each set of packages that tasks import, tagged with a hash of its content.
 
-Packages are copied from this installation, so that a container computes with the same files as every other back end,
+Packages are copied from this installation, so that a container uses the same files as every other back end,
 nothing is downloaded, and a worker sees no package that its tasks do not import. The base image provides the
 interpreter and the system libraries. It must have the same version of Python as lmrbench, and a C library that is new
 enough for the packages.
