@@ -152,7 +152,7 @@ def test_an_error_that_one_job_raises_in_the_harness_costs_no_other(error, monke
     with LocalPool(sandbox, size=1, shared=True) as pool:
         outcomes = dict(pool.run([job(), replace(job(), owner="odd"), job()]))
     assert (outcomes[0], outcomes[2]) == (PASSES, PASSES)
-    assert f"the harness failed on it: {type(error).__name__}" in str(outcomes[1].broken)
+    assert f"the harness failed on this job: {type(error).__name__}" in str(outcomes[1].broken)
 
 
 def test_the_probe_passes_in_a_worker_of_this_machine():

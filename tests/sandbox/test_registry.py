@@ -165,12 +165,12 @@ def machine(monkeypatch):
         (
             ("docker", "landlock"),
             "landlock",
-            "lmrbench: the sandbox is landlock, because bubblewrap: bubblewrap is missing\n",
+            "lmrbench: using sandbox landlock; not available: bubblewrap: bubblewrap is missing\n",
         ),
         (
             ("docker",),
             "docker",
-            "is docker, because bubblewrap: bubblewrap is missing; landlock: landlock is missing\n",
+            "sandbox docker; not available: bubblewrap: bubblewrap is missing; landlock: landlock is missing\n",
         ),
     ],
 )

@@ -1,8 +1,9 @@
 """Control groups (cgroup version 2) for workers, on machines where lmrbench may create them.
 
 A control group accounts for memory that no rlimit counts: sockets, pipes and kernel tables. Groups are created inside
-the group of lmrbench, if this group delegates the memory and pids controllers. Otherwise they are created next to it,
-unless it has a memory limit, which a worker would escape there. If neither works, workers have no group.
+the group of lmrbench, if this group delegates the memory and pids controllers. Otherwise they are created next to the
+group of lmrbench, unless that group has a memory limit, which workers outside of it would escape. If neither works,
+workers have no group.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from lmrbench.tasks.model import Limits
 _ROOT = Path("/sys/fs/cgroup")
 _PREFIX = "lmrbench-"
 _END_SECONDS = 3.0
-# Processes and bytes that are added to a job's limits, for bwrap, the worker, and the kernel's memory for each process.
+# Added to the limits of a job, for bwrap, the worker, and the memory that the kernel needs for each process.
 _OWN_PROCESSES = 16
 _OWN_BYTES = 64 << 20
 _numbers = itertools.count()
@@ -53,7 +54,7 @@ class ControlGroup:
         return int((self.folder / "memory.current").read_text())
 
     def bound(self, limits: Limits, held: int) -> None:
-        """Limit the group to what a job may use.
+        """Set the group's limits on memory and processes for a job.
 
         Args:
             limits: The limits of the job.
@@ -64,7 +65,7 @@ class ControlGroup:
         (self.folder / "pids.max").write_text(str(limits.processes + _OWN_PROCESSES))
 
     def remove(self) -> None:
-        """Kill what is left in the group, and remove it. If that fails, a later run removes it."""
+        """Kill the remaining processes of the group, and remove the group. If that fails, a later run removes it."""
         with contextlib.suppress(OSError):
             (self.folder / "cgroup.kill").write_text("1")
         end = time.monotonic() + _END_SECONDS
@@ -106,17 +107,18 @@ def new_group() -> ControlGroup | None:
 
 
 def _parents() -> list[Path]:
+    """Return the groups in which to try to create a worker's group, in order of preference."""
     own = _own()
     if own is None or not (own / "cgroup.subtree_control").exists():
         return []
-    # The root cgroup has no memory.max. The group's limit on processes need not be checked, because that of a worker is
-    # lower.
+    # The root cgroup has no memory.max. The own group's limit on processes need not be checked, because the limit of a
+    # worker's group is lower.
     bound = own / "memory.max"
     return [own, own.parent] if bound.exists() and bound.read_text().strip() == "max" else [own]
 
 
 def _own() -> Path | None:
-    """Return the folder of the group that this process is in, or None if version 2 is not in use."""
+    """Return the folder of this process's group, or None if cgroup version 2 is not in use."""
     with contextlib.suppress(OSError):
         for line in Path("/proc/self/cgroup").read_text().splitlines():
             if line.startswith("0::/"):
@@ -136,7 +138,7 @@ def _try_to_enter(group: ControlGroup) -> None:
 
 
 def _sweep(parent: Path) -> None:
-    """Remove the groups that killed runs have left behind."""
+    """Remove the groups that killed runs of lmrbench have left behind."""
     for folder in parent.glob(f"{_PREFIX}*"):
         if not Path("/proc", folder.name.removeprefix(_PREFIX).partition("-")[0]).exists():
             with contextlib.suppress(OSError):

@@ -1,9 +1,9 @@
 """A pool of workers on a Ray cluster: one actor for each core, each with a warm worker of its own.
 
-`ClusterPool` has the interface of `LocalPool` and gives the same results. Jobs are sent in batches that belong to
+`ClusterPool` has the interface of `LocalPool` and gives the same results. Jobs are sent in batches, each with jobs of
 one owner, and each outcome is returned as soon as it is known. A node sees the code that it runs, which includes the
-reference; the expected observations stay with the caller, which makes the comparison. If a node is lost, its jobs
-without an outcome run again on another node.
+reference. The expected observations stay with the caller, which compares the outcomes with them. If a node is lost, its
+jobs without an outcome run again on another node.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 
 _MOST_IN_A_BATCH = 16
-# How often the same jobs may be lost with their node. A candidate cannot end an actor, so the cluster is at fault.
+# The number of times that jobs are sent again after their node was lost. A candidate cannot end an actor, so further
+# losses are an error of the cluster.
 _MOST_LOSSES = 3
-# How long a cluster may be without any actor.
+# The time to wait for an actor to become ready, if no batch is running.
 _PATIENCE_SECONDS = 120.0
 _CONNECT_SECONDS = 10.0
 
@@ -59,7 +60,7 @@ class Actor:
             The index of a job in the list and its outcome, in the order in which jobs end.
 
         Raises:
-            SandboxError: A file is missing on this node.
+            SandboxError: A file or an environment is missing on this node, or no worker can be started.
         """
         try:
             jobs: list[Job] = pickle.loads(pickled)
@@ -81,7 +82,7 @@ class _Batch:
 
     Attributes:
         jobs: The jobs and their numbers.
-        losses: The number of times that these jobs were lost with a node.
+        losses: The number of times that these jobs were lost because their node was lost.
         arrived: The numbers of the jobs whose outcomes have arrived.
     """
 
@@ -99,7 +100,10 @@ class _Batch:
 
 
 class ClusterPool:
-    """Warm workers on the cores of a Ray cluster, as a context manager; leaving it ends them all."""
+    """Warm workers on the cores of a Ray cluster.
+
+    The pool is a context manager. Leaving it ends all workers.
+    """
 
     def __init__(
         self,
@@ -113,11 +117,11 @@ class ClusterPool:
         """Connect to a cluster and start one actor for each worker.
 
         Args:
-            sandbox: The back end, which every node must have.
-            secrets: Folders that no worker may see, on any node.
+            sandbox: The back end, which must be installed on every node.
+            secrets: The folders to hide from the workers on all nodes.
             workers: The number of actors; by default the number of the cluster's cores.
             isolate: Whether to keep jobs of different owners from running at the same time.
-            shared: Whether owners share workers; see `LocalPool`.
+            shared: Whether jobs of different owners may share a worker; see `LocalPool`.
             address: The address of the cluster; by default the value of RAY_ADDRESS. If that is not set, a cluster is
                 started on this machine, and stopped with the pool.
 
@@ -161,7 +165,7 @@ class ClusterPool:
         `ends_with` is ignored, because a function can't be sent to a node: all cases of a job are run.
 
         Yields:
-            Once for each job, its number and its outcome, in the order in which jobs end.
+            The index of each job in `jobs` and its outcome, in the order in which the jobs end.
 
         Raises:
             SandboxError: The cluster or one of its nodes fails.
@@ -179,7 +183,10 @@ class ClusterPool:
             yield from self._spread(batches)
 
     def _spread(self, waiting: deque[_Batch]) -> Iterator[tuple[int, Outcome]]:
-        """Give each free actor one batch at a time, so that no node has a queue of its own."""
+        """Run batches on the actors, and yield the number and the outcome of each job.
+
+        A free actor gets one batch at a time, so that no batch waits for a busy node while another node is free.
+        """
         free = {actor.ready.remote(): actor for actor in self._actors}
         running: dict[Any, tuple[Any, _Batch]] = {}
         while waiting or running:
@@ -217,7 +224,7 @@ class ClusterPool:
 
 
 def _require_answer(address: str) -> None:
-    """Check that HOST:PORT accepts connections. If it did not, Ray would end this process.
+    """Check that HOST:PORT accepts connections, because Ray would end this process if it did not.
 
     Raises:
         OSError: Nothing accepts connections at this address.

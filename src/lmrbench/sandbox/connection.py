@@ -19,14 +19,14 @@ _KILL_SECONDS = 3.0
 
 
 class WorkerBounds(Protocol):
-    """The kernel's limits on the memory and the processes of a worker and its children together."""
+    """Limits that the kernel enforces on the total memory and number of processes of a worker and its children."""
 
     def held(self) -> int:
         """Return the bytes of memory that the worker and its children hold now."""
         ...
 
     def bound(self, limits: Limits, held: int) -> None:
-        """Limit the worker and its children to what a job may use.
+        """Set the limits for a job.
 
         Args:
             limits: The limits of the job.
@@ -40,7 +40,7 @@ class Connection(Protocol):
 
     @property
     def bounds(self) -> WorkerBounds | None:
-        """The kernel's limits on the worker, or None if the kernel does not account for all of the worker's memory."""
+        """The kernel's limits on the worker, or None if the kernel does not account for all memory of the worker."""
         ...
 
     def write(self, data: bytes) -> None:
@@ -67,11 +67,11 @@ class Connection(Protocol):
         ...
 
     def last_words(self) -> bytes:
-        """Return the worker's output on standard error. Call `kill` first."""
+        """Return the worker's output on standard error. `kill` must be called first."""
         ...
 
     def close(self) -> None:
-        """Kill the worker and release its resources. May be called twice."""
+        """Kill the worker and release its resources. May be called more than once."""
         ...
 
 
@@ -86,7 +86,7 @@ class ProcessConnection:
         Args:
             process: The worker program, with all three standard streams piped.
             scratch: A folder to remove when the connection is closed.
-            bounds: The control group of the process, which is removed at the same time.
+            bounds: The control group of the process, which is also removed when the connection is closed.
         """
         self.process = process
         self.scratch = scratch
@@ -126,7 +126,7 @@ class ProcessConnection:
         if self.bounds is not None:
             self.bounds.remove()
         if self.scratch is not None:
-            # A candidate may have made deeply nested or locked folders, on which shutil.rmtree fails.
+            # shutil.rmtree fails on folders that a candidate has nested deeply or made inaccessible.
             for command in (["chmod", "-R", "u+rwx"], ["rm", "-rf"]):
                 subprocess.run([*command, "--", self.scratch], stderr=subprocess.DEVNULL, check=False)
 
@@ -134,14 +134,14 @@ class ProcessConnection:
 def kill_with_children(process: subprocess.Popen[bytes]) -> None:
     """Kill a process together with all of its descendants.
 
-    Killing only the process would leave its children running in two cases: a worker without a process namespace, and a
-    bwrap that was started as root, which has dropped the right to signal a child with another user id. A process that
-    has been waited for is not signalled, because its id may have been reused.
+    Killing only the process would leave its children running in two cases: if it is a worker without a process
+    namespace, or a bwrap that was started as root, which has dropped the right to signal a child with another user id.
+    A process that has been waited for is not signalled, because its id may have been reused.
     """
     if process.returncode is not None:
         return
-    # A stopped process starts no further processes, and still adopts the children of its killed descendants, so that
-    # they are found below it.
+    # A stopped process can't start further processes, but still adopts the children of its killed descendants, so these
+    # are found below it.
     process.send_signal(signal.SIGSTOP)
     deadline = time.monotonic() + _KILL_SECONDS
     while (found := _living_below(process.pid)) and time.monotonic() < deadline:
@@ -153,6 +153,7 @@ def kill_with_children(process: subprocess.Popen[bytes]) -> None:
 
 
 def _living_below(pid: int) -> list[int]:
+    """Return the descendants of a process that have not ended."""
     found: list[int] = []
     for listed in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""Diagnosis of the sandboxes of this machine: whether each one runs a job, and what to do if it does not."""
+"""Diagnose the sandboxes on this machine: check that each can run a job, and give advice if it can't."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ class Diagnosis:
 
     Attributes:
         name: The name of the sandbox.
-        works: Whether it ran a job.
-        reason: Why it could not run a job.
+        works: Whether the sandbox could run a job.
+        reason: The reason why it could not run a job; empty if it works.
         advice: Advice to the user if it could not run a job.
-        cgroup: Whether the kernel accounts for all memory of a worker; otherwise the worker measures what it can see.
-            None if that is unknown.
-        note: Restrictions of the sandbox on this machine, if it works.
+        cgroup: Whether the kernel accounts for all memory of a worker. If it doesn't, the worker measures the memory of
+            its processes itself. None if unknown.
+        note: Limitations of the sandbox on this machine, if it works.
     """
 
     name: str
@@ -41,10 +41,10 @@ class Diagnosis:
 
 
 def diagnose(name: str) -> Diagnosis:
-    """Check whether a sandbox works, by running a function of one line in it.
+    """Check whether a sandbox works, by running a one-line function in it.
 
     Args:
-        name: A name of `sandbox_names`.
+        name: One of `registry.sandbox_names()`.
 
     Returns:
         The diagnosis, with advice if the sandbox does not work.
@@ -61,7 +61,7 @@ def diagnose(name: str) -> Diagnosis:
         finally:
             worker.close()
     except Exception as error:
-        # A back end of another package may raise any exception.
+        # A back end from another package may raise any exception.
         return Diagnosis(name, False, str(error) or repr(error), advice)
     if [case.status for case in outcome.cases] != ["observed"]:
         reason = (

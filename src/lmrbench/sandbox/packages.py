@@ -25,15 +25,15 @@ from lmrbench.tasks.bounds import Similarity
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.workspace import third_party_imports
 
-# Packages that the worker itself needs. If an environment lacks one of them, the sandbox shows that of lmrbench's
-# installation.
+# Packages that the worker itself needs. If an environment lacks one of them, the sandbox shows the one from lmrbench's
+# own installation.
 _WORKER_NEEDS = ("numpy", "safetensors")
-# The extra of lmrbench that installs what the tasks of a suite import.
+# For each suite, the extra of lmrbench that installs the packages that its tasks import.
 _EXTRAS = {"core": "suite", "real": "real", "live": "real"}
 
 
 def installed(name: str, environment: Path | None = None) -> Distribution | None:
-    """Return the distribution of this name, or None if it is not installed."""
+    """Return the distribution with this name, or None if it is not installed."""
     return next(iter(distributions(name=name, path=_search_path(environment))), None)
 
 
@@ -43,10 +43,10 @@ def _search_path(environment: Path | None) -> list[str]:
 
 @cache
 def _providers(environment: Path | None) -> Mapping[str, list[str]]:
-    """Return the names of the distributions that provide each top-level import."""
+    """Map each top-level import name to the names of the distributions that provide it."""
     found: dict[str, list[str]] = {}
     for item in distributions(path=_search_path(environment)):
-        # An interrupted pip leaves folders without metadata.
+        # Skip the folders without metadata that an interrupted pip leaves behind.
         if not any(map(item.read_text, ("METADATA", "PKG-INFO", ""))):
             continue
         for name in {_top_level(entry) for entry in _entries(item)} - {None}:
@@ -65,7 +65,7 @@ def _entries(distribution: Distribution) -> set[str]:
     record = distribution.read_text("RECORD")
     if record is None:
         return _unrecorded_entries(distribution)
-    # `distribution.files` would take a second for the ten thousand files of torch.
+    # RECORD is parsed here, because `distribution.files` takes a second for the ten thousand files of torch.
     entries = {row[0].partition("/")[0] for row in csv.reader(record.splitlines()) if row}
     # Paths to scripts start with `..`. `__pycache__` contains the bytecode of modules that are not in a package.
     return entries - {"..", "__pycache__"}
@@ -74,7 +74,7 @@ def _entries(distribution: Distribution) -> set[str]:
 def _unrecorded_entries(distribution: Distribution) -> set[str]:
     """Return the entries of a distribution without RECORD, such as one from Debian: its metadata and its modules.
 
-    The modules are those that top_level.txt names, or else the one with the name of the distribution.
+    The modules are those listed in top_level.txt. Without that file, it is the module named like the distribution.
     """
     own = canonicalize_name(distribution.name)
     modules = (distribution.read_text("top_level.txt") or own.replace("-", "_")).split()
@@ -89,7 +89,7 @@ def _unrecorded_entries(distribution: Distribution) -> set[str]:
 
 
 def comparing_imports(task: Task) -> set[str]:
-    """Return the packages that are used to compare the task's texts. They are imported outside of sandboxes."""
+    """Return the packages that compare texts in the observations of a task. They are imported outside of sandboxes."""
     return {_comparing(similarity)[0] for similarity in task.similarities.values()}
 
 
@@ -99,10 +99,13 @@ def _comparing(similarity: Similarity) -> tuple[str, str]:
 
 
 def require_installed(task: Task) -> None:
-    """Raise SandboxError if lmrbench's installation lacks a package that a task needs; the message says how to get it.
+    """Check that lmrbench's installation has the packages that a task imports, and those that compare its texts.
 
-    A task needs the packages that it imports and those that compare its texts. The imports of a task with requirements
-    of its own are not checked, because it may have an environment of its own.
+    If the task's paper has requirements of its own, the imports are not checked, because they may come from an
+    environment.
+
+    Raises:
+        SandboxError: A package is not installed; the message says how to install it.
     """
     for similarity in task.similarities.values():
         name, extra = _comparing(similarity)
@@ -150,7 +153,7 @@ def _required(imports: tuple[str, ...], environment: Path | None) -> tuple[Distr
 
 
 def _require(names: Iterable[str], environment: Path | None, found: dict[str, Distribution]) -> None:
-    """Add distributions and all their requirements to `found`."""
+    """Add the named distributions and all their requirements, direct and indirect, to `found`."""
     queue = list(names)
     while queue:
         name = canonicalize_name(queue.pop())
@@ -166,7 +169,7 @@ def _require(names: Iterable[str], environment: Path | None, found: dict[str, Di
 
 
 def with_worker_needs(imports: Iterable[str]) -> tuple[str, ...]:
-    """Return these imports and those of the worker itself, sorted. Jobs for which they are equal can share a worker."""
+    """Return these imports and those of the worker itself, sorted, so that equal sets of imports compare equal."""
     return tuple(sorted({*imports, *_WORKER_NEEDS}))
 
 

@@ -1,13 +1,15 @@
 """A pool of warm workers on this machine, by default with one running worker for each core.
 
-A worker serves jobs of one kind, which have the same owner, packages, tree and environment. It sees only the packages
-that its jobs import, so that no outcome depends on which other jobs run at the same time. If jobs wait for a worker of
-their kind, another worker is started, provided that its start takes less than half of the time that the waiting jobs
-need. A thread can keep workers of several kinds, which saves starts when it changes between kinds.
+A worker runs only jobs of one kind: jobs with the same owner, packages, tree (`lmrbench.sandbox.trees`) and
+environment. It sees only the packages that its jobs import, so that outcomes do not depend on other jobs that run at
+the same time. If jobs of a kind are waiting, a further worker is started for them, unless its start would take more
+than half as long as the waiting jobs. A thread can keep workers of several kinds, so that it need not start a worker
+each time it changes to another kind.
 
 Outcomes are returned in the order in which jobs end. If a worker is lost, its job runs once more in a fresh worker. If
-that worker is lost, too, the job is at fault, unless a probe shows that the machine is. A case that timed out, or that
-was killed from outside, runs once more before it counts, at a time when no more jobs run than there are cores.
+that worker is lost as well, the candidate is at fault, unless a probe (`lmrbench.sandbox.probe`) shows that the machine
+is. A case that timed out, or that was killed from outside lmrbench, runs a second time before it counts. During second
+runs, no other job is started while all cores are busy.
 """
 
 from __future__ import annotations
@@ -37,20 +39,20 @@ _Pending = tuple[int, Job, _Results]
 _Kind = tuple[str, tuple[str, ...], Path | None, Path | None]
 _LOOK_AGAIN_SECONDS = 0.05
 _CLOSED = "the workers were closed before the job had ended"
-# A further worker is started only if the waiting jobs need more than this many times the time of a start. The other
-# workers continue during the start, so a start that takes as long as the remaining jobs saves nothing.
+# A further worker is started only if the waiting jobs would take more than this many times as long as its start. The
+# other workers continue during the start, so a start that takes as long as the remaining jobs saves nothing.
 _STARTS = 2.0
 
 
 @dataclass
 class _Pace:
-    """The speed of one kind of job.
+    """The measured durations for one kind of job.
 
     Attributes:
-        start: The seconds that the start of a worker takes.
+        start: The shortest time that the start of a worker has taken, in seconds.
         jobs: The number of jobs that have ended.
-        seconds: The total seconds of these jobs.
-        last: The time at which the last of these jobs ended.
+        seconds: The total duration of these jobs, in seconds.
+        last: The time (`time.monotonic`) at which the most recent job ended; at first, the time of the first start.
     """
 
     start: float
@@ -60,7 +62,10 @@ class _Pace:
 
 
 class LocalPool:
-    """Warm workers of one sandbox, as a context manager; leaving it ends them all, running jobs included."""
+    """Warm workers of one back end on this machine.
+
+    The pool is a context manager. Leaving it ends all workers, even if jobs are still running.
+    """
 
     def __init__(
         self, sandbox: Sandbox, size: int | None = None, isolate: bool = False, shared: bool = False, kept: int = 1
@@ -71,8 +76,9 @@ class LocalPool:
             sandbox: The back end that starts workers.
             size: The number of threads, each with one running worker; by default the number of cores.
             isolate: Whether to keep jobs of different owners from running at the same time.
-            shared: Whether owners share workers. Only for code that comes with the suite.
-            kept: The number of kinds of jobs for which a thread keeps a worker, including the running one.
+            shared: Whether jobs of different owners may share a worker. Safe only for code that comes with the suite.
+            kept: The number of workers that each thread keeps, including the running one. Each of them is for a
+                different kind of job.
         """
         self.isolate = isolate
         self.shared = shared
@@ -84,12 +90,12 @@ class LocalPool:
         self._paces: dict[_Kind, _Pace] = {}
         self._idle: set[threading.Thread] = set()
         self._cores = len(os.sched_getaffinity(0))
-        # The number of running jobs, and the number of jobs inside of `_alone`, running or waiting.
+        # The number of running jobs, and the number of jobs inside `_alone`, whether running or waiting.
         self._busy = self._alone_jobs = 0
-        # The workers of each thread by kind, ending with the most recently used one.
+        # The workers of each thread, by kind. The most recently used worker is last.
         self._workers: dict[threading.Thread, dict[_Kind, Worker]] = {}
         self._closing = False
-        # bwrap ends with the thread that started it, so each thread must live as long as the pool.
+        # A bwrap process is killed when the thread that started it ends, so each thread must live as long as the pool.
         self._threads = [threading.Thread(target=self._work, daemon=True) for _ in range(size or self._cores)]
         for thread in self._threads:
             thread.start()
@@ -119,12 +125,12 @@ class LocalPool:
         """Run all jobs. May be called by several threads at once.
 
         Yields:
-            The number of each job and its outcome, in the order in which jobs end.
+            The index of each job in `jobs` and its outcome, in the order in which the jobs end.
 
         Raises:
-            SandboxError: No worker can be started, or the pool is closed before the end.
+            SandboxError: No worker can be started, or the pool is closed before all jobs have ended.
         """
-        # Each call has a queue of its own, so that outcomes of an abandoned call do not appear in the next.
+        # Each call has its own queue, so that outcomes of an abandoned call do not appear in a later call.
         results: _Results = queue.SimpleQueue()
         count = 0
         with self._changed:
@@ -169,16 +175,16 @@ class LocalPool:
                 with self._changed:
                     self._busy -= 1
                     if self._alone_jobs:
-                        # Wakes threads that wait for a core.
+                        # Wake the threads that wait for a core.
                         self._changed.notify_all()
         for held in list(mine):
             self._close_worker(mine, held)
 
     def _take(self, kind: _Kind | None, mine: Mapping[_Kind, Worker]) -> _Pending | None:
-        """Return the next job for this thread, as soon as there is one.
+        """Wait for the next job of this thread, and return it.
 
-        Jobs of the kind of the last job come first, then those of kinds for which the thread keeps a worker, then those
-        of the kind that the fewest threads serve.
+        Jobs of the same kind as the thread's last job come first, then jobs of a kind for which the thread keeps a
+        worker, then jobs of the kind that the fewest threads serve.
 
         Args:
             kind: The kind of this thread's last job.
@@ -190,7 +196,7 @@ class LocalPool:
         with self._changed:
             self._served[kind] -= 1
             if self.isolate:
-                # Wakes threads that wait for this owner's last job to end.
+                # Wake the threads that wait until the last job of this owner has ended.
                 self._changed.notify_all()
             while not self._closing:
                 waiting = [item for item, jobs in self._pending.items() if jobs]
@@ -211,21 +217,21 @@ class LocalPool:
             return None
 
     def _is_worth_a_start(self, kind: _Kind) -> bool:
-        """Return whether the waiting jobs of a kind need more than `_STARTS` times the time of starting a worker."""
+        """Return whether a further worker should be started for the waiting jobs of a kind; see `_STARTS`."""
         if any(kind in self._workers[thread] for thread in self._idle):
             return False
         pace = self._paces.get(kind)
         if not self._served[kind] or pace is None:
             return True
-        # The time since the last job ended accounts for a long job that is still running.
+        # A long job may be running, so the time since the last job ended is used if it is longer than the average.
         each = max(pace.seconds / max(1, pace.jobs), time.monotonic() - pace.last)
         return len(self._pending[kind]) * each / self._served[kind] > _STARTS * pace.start
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Wait until a core is free, and start no more jobs than there are cores while the caller's job runs.
+        """Wait until a core is free. Until the caller is done, the pool starts no job while all cores are busy.
 
-        Second runs use this, so that other jobs do not slow them down.
+        This is used for second runs, so that other jobs do not slow them down.
         """
         with self._changed:
             self._busy -= 1
@@ -240,7 +246,10 @@ class LocalPool:
                 self._changed.notify_all()
 
     def _run(self, mine: dict[_Kind, Worker], kind: _Kind, job: Job) -> Outcome:
-        """Run a job, and run it again in a new worker if the first fails. Probe the machine after an early death."""
+        """Run a job. If its worker is lost or reports a fault, run the job again in a new worker.
+
+        If there is still a fault, or the first case died, the probe checks that the machine is not the cause.
+        """
         outcome = self._worker(mine, kind, job).run(job)
         if outcome.lost or outcome.fault:
             self._close_worker(mine, kind)
@@ -253,7 +262,7 @@ class LocalPool:
         return replace(outcome, broken=outcome.fault) if outcome.fault else outcome
 
     def _clear_the_machine(self, mine: dict[_Kind, Worker], kind: _Kind, job: Job, memory_mb: float) -> None:
-        """Check by the probe that the machine is not at fault for an early death.
+        """Check with the probe that the machine did not cause the early end of a job.
 
         If the probe fails, it runs again in a fresh worker, because the candidate may have broken its own worker.
 
@@ -267,7 +276,7 @@ class LocalPool:
             probe(self._worker(mine, kind, job), job, memory_mb)
 
     def _worker(self, mine: dict[_Kind, Worker], kind: _Kind, job: Job) -> Worker:
-        """Return a worker of this kind, and mark it as the last used one. A new worker has passed the probe."""
+        """Return the thread's worker of this kind, or start one and probe it. It becomes the most recently used one."""
         with self._changed:
             worker = mine.pop(kind, None)
             if worker is not None:
@@ -307,15 +316,15 @@ class LocalPool:
 
 
 def _failed(job: Job, error: Exception) -> Outcome | Exception:
-    """Return the error to raise for a job that failed in the harness, or an outcome if the job itself is at fault."""
+    """Convert an exception to the error that `run` raises, or to an outcome if the job itself caused the exception."""
     if isinstance(error, LmrbenchError):
         return error
     if isinstance(error, OSError | MemoryError):
         return SandboxError(f"this machine can't run a worker: {error or type(error).__name__}")
     missing = tuple(CaseOutcome("missing") for _ in job.observed)
-    return Outcome(missing, broken=f"the harness failed on it: {type(error).__name__}: {error}")
+    return Outcome(missing, broken=f"the harness failed on this job: {type(error).__name__}: {error}")
 
 
 def _died_first(outcome: Outcome) -> bool:
-    """Return whether the candidate died in the first case that was run."""
+    """Return whether the candidate died in the first case that ran."""
     return next((case.status for case in outcome.cases if case.status != "missing"), "") == "died"

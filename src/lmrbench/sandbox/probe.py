@@ -1,4 +1,4 @@
-"""The probe: a trivial check that separates faults of the machine from faults of a candidate.
+"""The probe: a trivial check that distinguishes faults of the machine from faults of a candidate.
 
 It runs with the limits of a job in the job's worker: before the worker runs its first candidate, and after a candidate
 has died before its first observation. If the probe fails, every candidate would fail, so nothing is scored.
@@ -12,7 +12,7 @@ from lmrbench.errors import SandboxError
 from lmrbench.sandbox.inside.cases import encode_cases
 from lmrbench.sandbox.protocol import Cases, Job, Worker
 
-# A small amount of everything that a correct answer may need.
+# The probe uses a small amount of each resource that a correct answer may need.
 _MEMORY_MB, _FILES, _DISK_BYTES = 16, 32, 1 << 20
 _OBSERVE = """
 def observe(case):
@@ -35,8 +35,9 @@ def probe(worker: Worker, job: Job, memory_mb: float = 0) -> None:
 
     Args:
         worker: A worker that is alive.
-        job: The job whose limits and owner are used.
-        memory_mb: The memory that the probe allocates; a small amount by default, and at most half of the job's limit.
+        job: The job whose limits and owner the probe uses.
+        memory_mb: The memory that the probe allocates, in megabytes. It is raised to at least `_MEMORY_MB`, and reduced
+            to at most half of the job's limit.
 
     Raises:
         SandboxError: The probe failed; the message says why.

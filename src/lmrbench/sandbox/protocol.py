@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 
 from lmrbench.tasks.model import Limits
 
-# The first back end that works on this machine; see `registry.sandbox_name`.
+# `auto` stands for the first back end that works on this machine; see `registry.sandbox_name`.
 DEFAULT_SANDBOX = "auto"
 CaseStatus = Literal["observed", "raised", "timeout", "died", "missing"]
 
@@ -21,7 +21,7 @@ class Cases:
     Attributes:
         names: The name of each case. The number of a case is its index here.
         data: All cases, as `inside.cases.encode_cases` wrote them.
-        edge: The numbers of the edge cases; the others are ordinary.
+        edge: The numbers of the edge cases; all other cases are ordinary.
     """
 
     names: tuple[str, ...]
@@ -33,28 +33,30 @@ class Cases:
 class Job:
     """One unit of work for a worker: run `observe` on some cases in one repository.
 
-    Time limits are processor seconds over all processes of the job. In wall-clock time, the job may take `WALL_FACTOR`
-    times as long (`lmrbench.tasks.model`).
+    Time limits are in processor seconds, added up over all processes of the job. The limits of wall-clock time are
+    `lmrbench.tasks.model.WALL_FACTOR` times as long.
 
     Attributes:
-        owner: Whose code the job runs, for example that of one system. Jobs of different owners never share a worker,
-            except in a pool that runs only code that comes with the suite.
+        owner: The author of the code that the job runs, for example a system. Jobs of different owners never share a
+            worker, except in a pool that runs only code that comes with the suite.
         files: The repository: the content of each file, by path.
-        observe: The source of a module that defines `observe`; see `lmrbench.tasks.checks`.
-        cases: The cases to call `observe` with.
-        limits: The limits on everything but time.
-        check_seconds: The time limit of all cases together.
-        case_seconds: The time limit of each case that is observed; None if single cases have no limit, as for a
-            reference.
+        observe: The source code of a module that defines `observe`; see `lmrbench.tasks.checks`.
+        cases: The drawn cases, which are passed to `observe` one at a time.
+        limits: The limits on memory, processes, output and files.
+        check_seconds: The time limit for all cases together.
+        case_seconds: The time limit for each case in `observed`, in the same order; None if only the whole job has a
+            limit, as when a reference runs.
         random_seed: The seed for random, numpy and torch, set before each case.
-        numbers: The numbers of the cases to observe, in this order; None for all.
+        numbers: The numbers of the cases to observe, in this order; None for all cases.
         imports: The installed packages that the repository and the check import. The job sees these and their
             requirements.
-        ends_with: A callback that gets the index of a case in `observed`, and its outcome, as soon as the outcome
-            arrives. If it returns True, the job may stop early, and the remaining cases are `missing`.
-        environment: The folder of packages (`lmrbench.sandbox.venvs.environment_of`) that the imports come from; None
+        ends_with: A callback that is called as soon as the outcome of a case arrives, with the index of the case in
+            `observed` and the outcome. If it returns True, the job may stop early, and the remaining cases are
+            `missing`.
+        environment: The packages folder to import from, as `lmrbench.sandbox.venvs.environment_of` returns it; None
             for the installation of lmrbench.
-        confirmed: Whether a case that times out, or that is killed from outside, runs once more before it counts.
+        confirmed: Whether to run a case a second time if it times out or is killed from outside lmrbench, for example
+            by the kernel. The second outcome then counts.
     """
 
     owner: str
@@ -73,7 +75,7 @@ class Job:
 
     @property
     def observed(self) -> tuple[int, ...]:
-        """The numbers of the cases to observe, in their order."""
+        """The numbers of the cases to observe, in the order in which they run."""
         return tuple(range(len(self.cases.names))) if self.numbers is None else self.numbers
 
 
@@ -82,11 +84,11 @@ class CaseOutcome:
     """The outcome of one case.
 
     Attributes:
-        status: Whether the case was observed, and if not, why.
-        payload: The observation, as `inside.encoding.encode` wrote it; empty unless it was observed.
-        message: The reason, if it was not observed.
-        seconds: Processor seconds.
-        seconds_by_clock: Wall-clock seconds.
+        status: `observed`, or the way in which the case failed.
+        payload: The observation, encoded by `inside.encoding.encode`; empty unless the status is `observed`.
+        message: The details of a failure; empty if the status is `observed`.
+        seconds: The processor seconds of an observed case.
+        seconds_by_clock: The wall-clock seconds of an observed case.
     """
 
     status: CaseStatus
@@ -100,17 +102,18 @@ class CaseOutcome:
 class Outcome:
     """The outcome of one job.
 
-    A candidate can forge everything except `lost`, `fault`, `peak_mb` and the seconds.
+    A candidate can forge everything except `lost`, `fault`, `seconds`, `processor_seconds` and `peak_mb`.
 
     Attributes:
-        cases: The outcome of each case that was to be observed.
-        broken: Why `observe` could not be loaded; None if it could.
-        lost: Whether the worker ended during the job.
+        cases: The outcome of each case in `Job.observed`, in the same order.
+        broken: The error that kept `observe` from being loaded; None if there was none.
+        lost: Whether the worker was lost during the job, because it ended, hung or sent an invalid answer.
         fault: The error that ended the job before any code of the candidate ran; empty if there was none.
-        log: The end of the printed output.
+        log: The end of the output that the job printed.
         seconds: Wall-clock seconds, as measured by the host.
-        processor_seconds: Processor seconds of all processes, counted from the moment when the candidate could start.
-        peak_mb: The most memory that a process of the job held, in megabytes.
+        processor_seconds: Processor seconds of all processes of the job, counted from the moment at which code of the
+            candidate could first run.
+        peak_mb: The peak resident memory of any process of the job, in megabytes.
     """
 
     cases: tuple[CaseOutcome, ...] = ()
@@ -124,11 +127,11 @@ class Outcome:
 
 
 class Worker(Protocol):
-    """A started worker. The pool gives it the jobs of one owner, one after the other.
+    """A started worker, to which a pool gives the jobs of one owner, one at a time.
 
-    A worker need not run on this machine. A back end with remote workers must have lmrbench installed on the remote
-    host, call `make_sandbox` there with the folders to hide, and read its own settings, such as the host's address,
-    from environment variables.
+    A worker need not run on this machine. A back end with remote workers needs an installation of lmrbench on the
+    remote host, and calls `make_sandbox` there with the folders to hide. It reads its own settings, such as the host's
+    address, from environment variables.
     """
 
     @property
@@ -140,36 +143,36 @@ class Worker(Protocol):
         """Run one job to its end, whatever the candidate does.
 
         Returns:
-            An outcome with every case that was to be observed. If the worker is lost during the job, `lost` is set, and
-            the case that was running has the status `died`. If the job ends before any code of the candidate has run,
-            `fault` says why. In both cases, the pool runs the job once more in a fresh worker. If that fails at the
-            start, the pool runs a trivial check (`lmrbench.sandbox.probe`) to find out whether the candidate or the
-            machine was at fault.
+            An outcome with an entry for every case in `job.observed`. If the worker is lost during the job, `lost` is
+            set, and the case that was running has the status `died`. If the job ends before any code of the candidate
+            has run, `fault` contains the reason. In both cases, the pool runs the job once more in a fresh worker. If
+            the job then has a fault again, or its first case has died, the pool runs a trivial check
+            (`lmrbench.sandbox.probe`) to find out whether the candidate or the machine was at fault.
 
         Raises:
-            SandboxError: The failure was caused by the machine or the host, not by the candidate, so it must not affect
-                any score.
+            SandboxError: The machine or the host failed, not the candidate, so the failure must not affect any score.
         """
         ...
 
     def kill(self) -> None:
-        """End the worker at once, so that its job is lost. May be called from any thread."""
+        """Kill the worker immediately; the job that it is running is lost. May be called from any thread."""
         ...
 
     def close(self) -> None:
-        """End the worker and all that it runs, and release its resources. May be called twice."""
+        """End the worker and all its processes, and release its resources. May be called more than once."""
         ...
 
 
 class Sandbox(Protocol):
-    """A back end, which starts workers that keep untrusted code from doing harm.
+    """A back end, which starts isolated workers for untrusted code.
 
-    Its class is called with the folders that no worker may see, such as the suite's.
+    lmrbench calls the class with one argument: the folders to hide from all workers, such as the suite's folder.
 
     Attributes:
         name: The name of the back end in `--sandbox` and in grades.
         advice: Advice to the user if the back end does not work.
-        note: If the back end works, its restrictions on this machine, for example because of an old kernel.
+        note: Limitations of the back end on this machine, for example those of an old kernel. Shown only if the back
+            end works.
     """
 
     name: str
@@ -177,28 +180,28 @@ class Sandbox(Protocol):
     note: str = ""
 
     def start(self, imports: Sequence[str], tree: Path | None = None, environment: Path | None = None) -> Worker:
-        """Start a worker. It is used and closed by the thread that starts it; only `kill` is called from others.
+        """Start a worker. The calling thread also uses and closes it; other threads call only its `kill`.
 
         Args:
             imports: The packages that the worker can import.
-            tree: The folder that `lmrbench.sandbox.trees.tree_of` returned, the same for all jobs of the worker. A back
-                end that can show it to the worker sends only the other files (`lmrbench.sandbox.trees.sent`); any other
-                back end sends all files.
-            environment: The folder that the packages come from; None for the installation of lmrbench.
+            tree: A folder with files of the repository, as `lmrbench.sandbox.trees.tree_of` returns it; the same for
+                all jobs of the worker. A back end that can show this folder to the worker sends only the files that are
+                not in it (`lmrbench.sandbox.trees.sent`). Any other back end sends all files.
+            environment: The folder that contains the packages; None for the installation of lmrbench.
 
         Raises:
-            SandboxError: No worker can be started.
+            SandboxError: The worker can't be started.
         """
         ...
 
     def close(self) -> None:
-        """End everything that the back end has started besides workers. Called when all workers are closed."""
+        """End everything else that the back end has started, such as templates. Called after all workers are closed."""
         return
 
 
 @dataclass(frozen=True)
 class Executor:
-    """The place where jobs run.
+    """The machine or cluster that runs the jobs.
 
     Attributes:
         kind: `local` for this machine, `ray` for a Ray cluster.
@@ -224,7 +227,7 @@ class WorkerPool(Protocol):
         """Run all jobs.
 
         Yields:
-            The number of each job and its outcome, in the order in which jobs end.
+            The index of each job in `jobs` and its outcome, in the order in which the jobs end.
 
         Raises:
             SandboxError: The machine or the cluster fails, or the pool is closed during the call.

@@ -1,8 +1,8 @@
-"""The registry of back ends, those of lmrbench and those of other packages, and functions that open worker pools.
+"""The registry of back ends, from lmrbench and from other packages, and functions that open worker pools.
 
-A package adds a back end by an entry point of the group `lmrbench.sandboxes`, whose name is that of the back end. The
-entry point refers to a class that implements `protocol.Sandbox`, and that lmrbench calls with the folders that no
-worker may see.
+To add a back end, a package defines an entry point in the group `lmrbench.sandboxes`, under the name of the back end.
+The entry point refers to a class that implements `protocol.Sandbox`. lmrbench calls this class with the folders to hide
+from all workers.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _OWN: dict[str, Callable[[Sequence[Path]], Sandbox]] = {
     "docker": _docker,
     "process": ProcessSandbox,
 }
-# The back ends that `auto` chooses among.
+# The back ends that `auto` tries, in this order.
 PREFERRED = ("bubblewrap", "landlock", "docker")
 
 
@@ -55,10 +55,10 @@ def sandbox_names() -> tuple[str, ...]:
 
 
 def require_sandbox(name: str) -> None:
-    """Check that there is a back end of this name, or that the name is `auto`, without loading or starting anything.
+    """Check that a back end with this name exists, without loading it. The name `auto` is accepted, too.
 
     Raises:
-        SandboxError: There is no back end of this name.
+        SandboxError: There is no back end with this name.
     """
     if name != DEFAULT_SANDBOX and name not in _OWN and name not in sandbox_names():
         guess = did_you_mean(name, sandbox_names()) or f"; use auto or one of {', '.join(sandbox_names())}"
@@ -66,17 +66,17 @@ def require_sandbox(name: str) -> None:
 
 
 def sandbox_name(name: str) -> str:
-    """Return the name of a back end; for `auto`, that of the first of `PREFERRED` that works on this machine.
+    """Resolve `auto` to the first back end of `PREFERRED` that works on this machine; return other names unchanged.
 
     Raises:
-        SandboxError: None of them works. The message contains a line for each.
+        SandboxError: The name is `auto`, and none of these back ends works. The message contains a line for each.
     """
     return first_that_works() if name == DEFAULT_SANDBOX else name
 
 
 @cache
 def first_that_works() -> str:
-    """Return the name of the first back end of `PREFERRED` that starts a worker here; see `sandbox_name`."""
+    """Return the name of the first back end of `PREFERRED` that can start a worker here; see `sandbox_name`."""
     failures: list[str] = []
     for name in PREFERRED:
         try:
@@ -89,7 +89,7 @@ def first_that_works() -> str:
             failures.append(f"{name}: {error}")
             continue
         if failures and not is_quiet():
-            print(f"lmrbench: the sandbox is {name}, because {'; '.join(failures)}", file=sys.stderr, flush=True)
+            print(f"lmrbench: using sandbox {name}; not available: {'; '.join(failures)}", file=sys.stderr, flush=True)
         return name
     raise SandboxError("\n".join(["no sandbox works here (`lmrbench setup doctor` says what to do)", *failures]))
 
@@ -98,11 +98,11 @@ def make_sandbox(name: str, secrets: Sequence[Path]) -> Sandbox:
     """Create a back end.
 
     Args:
-        name: A name of `sandbox_names`, or `auto`; see `sandbox_name`.
-        secrets: Folders that its workers must not see.
+        name: One of `sandbox_names()`, or `auto`; see `sandbox_name`.
+        secrets: The folders to hide from the workers.
 
     Raises:
-        SandboxError: There is no back end of this name, it can't be loaded, or the name is `auto` and none works.
+        SandboxError: There is no back end with this name, it can't be loaded, or the name is `auto` and none works.
     """
     name = sandbox_name(name)
     if name in _OWN:
@@ -127,15 +127,15 @@ def open_pool(
     """Open a pool of warm workers on this machine.
 
     Args:
-        name: The back end, a name of `sandbox_names`, or `auto`.
-        secrets: Folders that its workers must not see.
+        name: The back end: one of `sandbox_names()`, or `auto`.
+        secrets: The folders to hide from the workers.
         workers: The number of workers; by default the number of cores.
         isolate: See `LocalPool`.
         shared: See `LocalPool`.
         kept: See `LocalPool`.
 
     Raises:
-        SandboxError: There is no back end of this name, or it cannot be loaded.
+        SandboxError: There is no back end with this name, or it cannot be loaded.
     """
     return LocalPool(make_sandbox(name, secrets), workers, isolate, shared, kept)
 
@@ -152,13 +152,13 @@ def open_executor(
     """Open a pool of warm workers on this machine or on a cluster.
 
     Args:
-        executor: Where the workers run.
-        name: The back end, a name of `sandbox_names`, or `auto`.
-        secrets: Folders that its workers must not see.
+        executor: The machine or cluster that runs the workers.
+        name: The back end: one of `sandbox_names()`, or `auto`.
+        secrets: The folders to hide from the workers.
         workers: The number of workers; by default the number of cores.
         isolate: See `LocalPool`.
         shared: See `LocalPool`.
-        kept: See `LocalPool`; a cluster ignores it.
+        kept: See `LocalPool`; ignored if the workers run on a cluster.
 
     Raises:
         SandboxError: The back end cannot be loaded, Ray is not installed, or there is no cluster.
@@ -175,7 +175,11 @@ def open_executor(
 
 
 def executor_of(kind: str, address: str | None) -> Executor:
-    """Return the executor for the options --executor and --address. Raises UsageError if they are invalid."""
+    """Return the executor for the options --executor and --address.
+
+    Raises:
+        UsageError: The executor is unknown, or does not support an address.
+    """
     if kind == "ray":
         return Executor("ray", address)
     if kind != "local":

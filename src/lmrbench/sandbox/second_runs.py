@@ -1,6 +1,6 @@
-"""Second runs of cases that timed out or were killed from outside, before these outcomes count.
+"""Second runs of cases that timed out or were killed from outside lmrbench: select the cases, and merge the outcomes.
 
-The place of a case is its index in `Job.observed`.
+In this module, the place of a case is its index in `Job.observed`.
 """
 
 from __future__ import annotations
@@ -16,14 +16,17 @@ _KILLED = "the process was killed by SIGKILL"
 
 
 def unsettled(outcome: Outcome) -> tuple[int, ...]:
-    """Return the places of the cases to run again: those that timed out or were killed, and those that did not run."""
+    """Return the places of the cases to run again: those that timed out or were killed from outside.
+
+    If there are any, the cases that the first run did not reach are included. A job that was lost or broken has none.
+    """
     if outcome.lost or outcome.broken is not None or not any(map(_is_doubtful, outcome.cases)):
         return ()
     return tuple(place for place, case in enumerate(outcome.cases) if _is_doubtful(case) or case.status == "missing")
 
 
 def repeated(job: Job, places: Sequence[int]) -> Job:
-    """Return the job with the cases at these places only. It may end at the first case that times out again."""
+    """Return a copy of the job with only the cases at these places. It may stop at the first case that times out."""
     seconds = job.case_seconds
     return replace(
         job,
@@ -34,12 +37,12 @@ def repeated(job: Job, places: Sequence[int]) -> Job:
 
 
 def settled(first: Outcome, places: Sequence[int], second: Outcome) -> Outcome:
-    """Combine two outcomes: the second run counts for the cases that it reached.
+    """Merge the outcomes of both runs. For each case that the second run reached, the second result counts.
 
     Args:
         first: The outcome of the job.
-        places: The places of the cases that ran again.
-        second: The outcome of these cases.
+        places: The places of the cases in the second run.
+        second: The outcome of the second run.
     """
     cases = list(first.cases)
     for place, case in zip(places, second.cases, strict=True):

@@ -1,7 +1,7 @@
 """The host's side of templates: processes that import packages once, and fork workers that start with these packages.
 
-A template never sees a candidate. A worker that it forks starts in a few milliseconds instead of the seconds that an
-import of torch takes.
+A template never sees a candidate. Forking a worker takes a few milliseconds, while a worker that imports torch itself
+takes seconds to start.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ class ForkedConnection:
     """
 
     def __init__(self, template: Template, worker: int, streams: Sequence[int], bounds: ControlGroup | None) -> None:
-        """Take over the descriptor of the worker, and the host's ends of its standard streams.
+        """Take ownership of the descriptors of a worker and of its standard streams; `close` closes them.
 
         Args:
             template: The template, which must live as long as the worker.
             worker: The descriptor (pidfd) of the worker.
-            streams: The ends of its standard input, output and error.
+            streams: The host's ends of the worker's standard input, output and error.
             bounds: The control group of the worker, which `close` removes.
         """
         self.bounds = bounds
@@ -137,11 +137,11 @@ class Template:
         """Fork a worker. Must not be called by several threads at the same time.
 
         Args:
-            user: The user id that the worker becomes; None to keep that of the template.
-            group: The control group that the worker is put into.
+            user: The user id under which the worker runs; None for that of the template.
+            group: The control group that the worker is put into; None for none.
 
         Raises:
-            CannotForkError: The kernel does not allow it.
+            CannotForkError: The kernel does not allow templates to fork workers into new namespaces.
             TemplateLostError: The template has ended, or the worker ended immediately.
         """
         pipes = [os.pipe(), os.pipe(), os.pipe()]
@@ -175,7 +175,7 @@ class Template:
         return not self._workers
 
     def close(self) -> None:
-        """End the template and all its workers. May be called twice."""
+        """End the template and all its workers. May be called more than once."""
         kill_with_children(self._process)
         self._process.wait()
         self._host.close()
@@ -215,13 +215,13 @@ class Templates:
         """Fork a worker from the template for `kind`, and start that template first if it is not running.
 
         Args:
-            kind: A key for the packages that the template imports, and the files that it sees.
+            kind: The key of the template: the packages that it imports, and the files that it sees.
             start: Called to start the template.
             user: See `Template.fork`.
             group: See `Template.fork`.
 
         Raises:
-            CannotForkError: The kernel does not let templates fork workers.
+            CannotForkError: The kernel does not allow templates to fork workers into new namespaces.
             SandboxError: The template does not start.
         """
         with self._lock:
@@ -259,6 +259,6 @@ class Templates:
 
 
 def _number_of(worker: int) -> int:
-    """Return the process id that belongs to a process descriptor (pidfd), in the namespace of this process."""
+    """Return the process id that a process descriptor (pidfd) refers to, as seen from this process's namespace."""
     lines = Path(f"/proc/self/fdinfo/{worker}").read_text("ascii").splitlines()
     return next(int(line.removeprefix("Pid:")) for line in lines if line.startswith("Pid:"))

@@ -1,9 +1,9 @@
 """Trees: folders of hard links that show a repository of thousands of files to a sandbox without sending them.
 
-Files of a job that come from a fetched source are already on this machine. A tree contains hard links to these files
-and to no other file of the source, so masked and omitted files are not in it. Jobs with the same files from the source
-share a tree; only their other files are sent to the worker. A tree also contains the bytecode of the modules that
-Python is likely to need.
+Files of a job that come from a fetched source (`lmrbench.tasks.sources`) are already on this machine. A tree contains
+hard links to these files and to no other file of the source, so it contains neither omitted files nor the originals of
+masked files. Jobs with the same files from the source share a tree; only their other files are sent to the worker. A
+tree also contains the bytecode of the modules that the job's check is likely to import.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def tree_of(files: Mapping[str, bytes], check: str) -> Path | None:
 
 
 def sent(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return the files of a job that are not in a tree and must be sent to the worker."""
+    """Return the files of a job that do not come from a fetched source, and so must be sent to the worker."""
     return {path: data for path, data in files.items() if not isinstance(data, Kept)}
 
 
@@ -114,7 +114,7 @@ def _body(source: bytes | str) -> list[ast.stmt]:
 
 
 def _loaded(source: bytes) -> Iterator[ast.AST]:
-    """Yield the nodes of the code that runs when a module is loaded."""
+    """Yield the syntax nodes of the code that runs when a module is imported."""
     waiting: list[ast.AST] = [*_body(source)]
     while waiting:
         node = waiting.pop()
@@ -130,7 +130,7 @@ def _is_type_checking(node: ast.AST) -> bool:
 
 
 def _imported(nodes: Iterable[ast.AST], path: str, files: Mapping[str, bytes]) -> Iterator[str]:
-    """Yield the files of a repository that the imports of a module can refer to."""
+    """Yield the files of a repository that the imports of the module `path` can refer to, given its syntax nodes."""
     package = PurePosixPath(path).parent
     for node in nodes:
         if isinstance(node, ast.Import):

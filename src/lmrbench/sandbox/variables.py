@@ -19,12 +19,12 @@ INTERPRETER_OPTIONS = ("-S", "-s", "-B", "-P")
 
 
 def interpreter() -> Path:
-    """Return the path of the Python interpreter that runs lmrbench, not that of a link in a virtual environment."""
+    """Return the path of the Python interpreter that runs lmrbench, with symbolic links resolved."""
     return Path(os.path.realpath(sys.executable))
 
 
 def variables(python_path: Iterable[str], home: str) -> dict[str, str]:
-    """Return all environment variables of a worker: fixed locale, time zone, hash seed and thread counts.
+    """Return all environment variables of a worker, with a fixed locale, time zone, hash seed and number of threads.
 
     Args:
         python_path: The folders to import from.
@@ -57,10 +57,10 @@ def harness_digest() -> str:
 
 
 def fingerprint(imports: Iterable[str], environment: Path | None = None) -> dict[str, str]:
-    """Return the facts that an observation depends on besides task and seed: harness, Python, machine and packages.
+    """Return the facts about the environment that an observation depends on: harness, Python, machine and packages.
 
     Args:
-        imports: The packages that one task imports, so that the fingerprint does not depend on other tasks.
+        imports: The packages that the task imports. The result contains the versions of these and their requirements.
         environment: The folder that the packages come from; None for the installation of lmrbench.
     """
     return {

@@ -1,7 +1,7 @@
 """Virtual environments for papers whose requirements the installation of lmrbench does not meet.
 
-`lmrbench setup env build` makes them in the user's cache, with pip as the user has configured it, and writes a lock
-file with the digest of each installed package. Papers with the same requirements share an environment.
+`lmrbench setup env build` creates them in the user's cache with pip, which reads the user's configuration, and writes a
+lock file with the digest of each installed package. Papers with the same requirements share an environment.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def unmet_requirements(requirements: Iterable[str]) -> list[str]:
 
 
 def _applicable(texts: Iterable[str], extras: Collection[str]) -> list[Requirement]:
-    """Return the requirements whose markers are true on this machine, given these extras."""
+    """Parse requirements, and return those whose markers are true on this machine with these extras."""
     found = [Requirement(text) for text in texts]
     return [
         item
@@ -89,7 +89,7 @@ def packages_folder(folder: Path) -> Path:
 
 
 def lock_digest(environment: Path) -> str:
-    """Return the SHA-256 digest of the lock file that belongs to a folder of packages."""
+    """Return the SHA-256 digest of the lock file of an environment, given the environment's packages folder."""
     (lock,) = [parent / _LOCK for parent in environment.parents if (parent / _LOCK).is_file()]
     return hashlib.sha256(lock.read_bytes()).hexdigest()
 
@@ -129,7 +129,7 @@ def build(requirements: tuple[str, ...]) -> Path:
 def build_environments(papers: Iterable[Paper]) -> Iterator[Finished]:
     """Build the environments that papers need, and yield one message about each paper.
 
-    If an environment can't be built, further papers with the same requirements are left out.
+    If an environment can't be built, further papers with the same requirements are skipped without a message.
     """
     failed: set[tuple[str, ...]] = set()
     for paper in papers:
@@ -146,7 +146,7 @@ def build_environments(papers: Iterable[Paper]) -> Iterator[Finished]:
 def _install(folder: Path, requirements: Iterable[str], report: Path) -> None:
     pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python")]
     options = ["--disable-pip-version-check", "--no-input", "--only-binary", ":all:", "--report", str(report)]
-    # Only wheels: building a source distribution would run its code outside of a sandbox.
+    # Only wheels are installed, because building a source distribution would run its code outside of a sandbox.
     # Standard output is for results, so pip's messages go to standard error.
     done = subprocess.run([*pip, "install", *options, *requirements], stdout=2, check=False)
     if done.returncode:

@@ -1,4 +1,4 @@
-"""The host's side of a warm worker: it starts the worker, sends jobs, and reads answers without trusting them.
+"""The host's side of a warm worker: it sends jobs to the worker, and reads the answers without trusting them.
 
 If a worker hangs or dies after a successful start, the candidate is at fault: the outcome contains the results received
 so far, and the worker is lost. If a worker does not start at all, the machine is at fault (SandboxError).
@@ -40,7 +40,8 @@ from lmrbench.tasks.model import WALL_FACTOR
 START_SECONDS = 600.0
 # The time for killing processes and cleaning up, in addition to the job's time limit.
 GRACE_SECONDS = 20.0
-# Preloaded for jobs that use optimizers: creating the first optimizer in a process triggers about a second of imports.
+# The worker preloads this module for jobs that use optimizers, because creating the first optimizer in a process
+# triggers about a second of imports.
 _OPTIMIZERS = "torch.optim"
 _MAX_FRAME = 1 << 30
 _MOST_SECONDS = 1e6
@@ -58,7 +59,8 @@ class WarmWorker:
 
     Attributes:
         connection: The connection to the program.
-        tree: The folder in the sandbox with the files that need not be sent; None if all files are sent.
+        tree: The folder in the sandbox that already contains some files of the jobs, which are therefore not sent; None
+            if all files are sent.
         alive: Whether the worker can take another job.
     """
 
@@ -69,7 +71,7 @@ class WarmWorker:
             sandbox: The name of the back end, for error messages.
             connection: The connection to the started program.
             imports: The packages to import once for all jobs.
-            tree: The folder in the sandbox with the files that need not be sent; None to send all files.
+            tree: The folder in the sandbox that already contains some files of the jobs; None to send all files.
 
         Raises:
             SandboxError: The worker does not start.
@@ -147,11 +149,11 @@ class WarmWorker:
         )
 
     def kill(self) -> None:
-        """End the worker at once, so that its job is lost. May be called from any thread."""
+        """Kill the worker immediately; the job that it is running is lost. May be called from any thread."""
         self.connection.kill()
 
     def close(self) -> None:
-        """End the worker and all that runs in its sandbox. May be called twice."""
+        """End the worker and all processes in its sandbox. May be called more than once."""
         self.alive = False
         self.connection.close()
 
@@ -187,7 +189,7 @@ class WarmWorker:
         return frame
 
     def _diagnosis(self, error: Exception) -> str:
-        """Close the worker, and describe an error with the last line of the worker's error output."""
+        """Close the worker. Return the error's message, followed by the last line of the worker's standard error."""
         self.kill()
         words = self.connection.last_words()
         self.close()
@@ -224,7 +226,7 @@ def _text(payload: bytes) -> str:
 
 def _outcome(kind: int, payload: bytes) -> CaseOutcome:
     if kind == OBSERVED and len(payload) >= _SECONDS.size:
-        # A candidate can forge these numbers, too, and NaN or infinity must not get into a record.
+        # A candidate can forge these numbers. Implausible ones become 0, so that no record contains NaN or infinity.
         seconds, by_clock = (item if 0 <= item < _MOST_SECONDS else 0.0 for item in _SECONDS.unpack_from(payload))
         return CaseOutcome("observed", payload=payload[_SECONDS.size :], seconds=seconds, seconds_by_clock=by_clock)
     if kind == OBSERVED:

@@ -2,8 +2,8 @@
 
 A worker has its own mount, process, network, IPC and host-name namespaces, and a user namespace or, if lmrbench runs
 as root, a user id of its own. It sees the system's libraries, the interpreter and the packages that the tasks import,
-all read-only, and two small private folders that it can write to. It sees no home folder, no other packages, no suite
-and none of the host's environment variables.
+all read-only, and two private folders in memory that it can write to. It sees no home folder, no other packages, no
+suite and none of the host's environment variables.
 """
 
 from __future__ import annotations
@@ -51,16 +51,17 @@ class Layout:
     """The contents of a sandbox, apart from the system's libraries and the interpreter.
 
     Attributes:
-        imports: Packages that are shown in /packages, with their requirements.
-        files: Pairs of a folder in the sandbox, and a file or folder that is shown in it under its own name.
-        writable: Private folders in memory.
+        imports: The packages to show in /packages, with their requirements.
+        files: Pairs of a folder in the sandbox and a path on this machine. The file or folder at this path is shown in
+            the folder, under its own name.
+        writable: The paths of private folders in memory.
         writable_bytes: The size limit of each writable folder.
-        system: Further folders of this machine's programs, shown without installed packages.
-        shown: Folders named by the user, shown completely.
-        links: Pairs of a path in the sandbox, and the target of the symbolic link there.
-        whole_proc: Whether /proc shows facts about the machine, and not only processes.
+        system: Further folders with programs of this machine. Installed Python and Node packages in them are hidden.
+        shown: Folders to show at the user's request. Packages in them are shown, too.
+        links: Pairs of the path of a symbolic link in the sandbox and its target.
+        whole_proc: Whether /proc shows machine-wide entries in addition to processes.
         terminals: Whether programs can open pseudo-terminals.
-        environment: The folder that the packages come from; None for the installation of lmrbench.
+        environment: The folder that contains the packages; None for the installation of lmrbench.
     """
 
     imports: Sequence[str]
@@ -76,24 +77,27 @@ class Layout:
 
 
 def with_advice(said: str) -> str:
-    """Return a message of bwrap, with advice if it says that the kernel forbids namespaces."""
+    """Return a message of bwrap, followed by advice if it says that the kernel forbids namespaces."""
     return f"{said}. What to do: {_ALLOW}" if any(words in said for words in _FORBIDDEN) else said
 
 
 def new_user() -> int | None:
-    """Return an unused user id if lmrbench runs as root, to which no limit on processes applies; otherwise None."""
+    """Return a random user id for a worker if lmrbench runs as root, else None.
+
+    The kernel's limit on processes does not apply to root, so workers need another user.
+    """
     return _FIRST_USER_ID + randbelow(_USER_IDS) if os.geteuid() == 0 else None
 
 
 def refuse_secret(shown: Iterable[Path], secrets: Iterable[Path]) -> None:
-    """Check that no shown folder lies inside a secret one, where it could not be hidden.
+    """Check that no folder to show is inside a secret folder.
 
     Args:
         shown: The folders to show.
         secrets: The folders to hide.
 
     Raises:
-        UsageError: A shown folder lies inside a secret one.
+        UsageError: A folder to show is inside a secret folder.
     """
     for path in shown:
         for secret in secrets:
@@ -102,12 +106,12 @@ def refuse_secret(shown: Iterable[Path], secrets: Iterable[Path]) -> None:
 
 
 class BubblewrapSandbox(Sandbox):
-    """Starts workers under bwrap."""
+    """Starts workers with bwrap, in namespaces of their own."""
 
     name = "bubblewrap"
     advice = (
-        "install bubblewrap 0.8 or newer (apt-get install bubblewrap); as a user other than root, user namespaces must "
-        f"be allowed: {_ALLOW}"
+        "install bubblewrap 0.8 or newer (apt-get install bubblewrap); users other than root must be allowed to create "
+        f"user namespaces: {_ALLOW}"
     )
 
     def __init__(self, secrets: Sequence[Path] = ()) -> None:
@@ -137,7 +141,7 @@ class BubblewrapSandbox(Sandbox):
         self._templates.close()
 
     def _forked(self, layout: Layout, group: ControlGroup | None) -> ForkedConnection | None:
-        """Fork a worker; return None if the kernel does not allow it."""
+        """Fork a worker from a template; return None if the kernel does not allow templates to do so."""
 
         def start() -> Template:
             program = ["-m", "inside.template", "--folders", *_WRITABLE, "--folder-bytes", str(layout.writable_bytes)]
@@ -158,7 +162,7 @@ class BubblewrapSandbox(Sandbox):
             raise SandboxError(f"the {self.name} sandbox did not start: {error}") from error
 
     def _started(self, layout: Layout, group: ControlGroup | None) -> ProcessConnection:
-        """Start a worker under a bwrap of its own."""
+        """Start a worker in a bwrap process of its own."""
         program = ["-m", "inside.worker", "--own-namespace", "--folders", *_WRITABLE]
         command = self.command(program, layout, _VARIABLES, new_user())
         process = subprocess.Popen(
@@ -166,7 +170,7 @@ class BubblewrapSandbox(Sandbox):
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            # Keeps Ctrl-C in the terminal from the process; only lmrbench handles it.
+            # A new session, so that Ctrl-C in the terminal reaches only lmrbench and not this process.
             start_new_session=True,
         )
         return ProcessConnection(process, bounds=group)
@@ -186,12 +190,14 @@ class BubblewrapSandbox(Sandbox):
             program: The arguments of the interpreter.
             layout: The contents of the sandbox.
             environment: All environment variables of the program.
-            user: The result of `new_user`. The program gets it as `--user NUMBER`, and must become that user.
-            forks: Whether the program is a template, which stays root to fork workers into namespaces of their own.
+            user: The result of `new_user`. Unless it is None, the program gets it as the option `--user NUMBER`, and
+                must change to that user.
+            forks: Whether the program is a template. A template gets no option `--user`: it stays root, so that it can
+                fork workers into new namespaces.
 
         Raises:
             SandboxError: bubblewrap is not installed.
-            UsageError: A folder to show lies inside a secret one.
+            UsageError: A folder to show is inside a secret folder.
         """
         bwrap = shutil.which("bwrap")
         if bwrap is None:
@@ -229,7 +235,8 @@ class BubblewrapSandbox(Sandbox):
             yield from ("--ro-bind-try", file, file)
         for name, path in importable_paths(layout.imports, layout.environment).items():
             if packages & set(path.parents):
-                # The package is shown at its own path, because Debian's packages contain relative links to libraries.
+                # The package is shown at its own path, and /packages contains a link to it, because Debian's packages
+                # contain relative links to libraries.
                 yield from ("--ro-bind", str(path), str(path), "--symlink", str(path), f"/packages/{name}")
             else:
                 yield from ("--ro-bind", str(path), f"/packages/{name}")
@@ -253,18 +260,18 @@ class BubblewrapSandbox(Sandbox):
         for folder in _outermost(packages):
             if not any(folder.is_relative_to(path) for path in shown):
                 yield from ("--remount-ro", str(folder))
-        # The folders that bwrap made itself would otherwise be a writable file system without a limit.
+        # Otherwise a candidate could write without limit to the file systems that bwrap creates for / and /dev.
         yield from ("--remount-ro", "/dev", "--remount-ro", "/")
 
     def _show(self, paths: Sequence[Path], packages: Iterable[Path] = ()) -> Iterator[str]:
-        """Yield bwrap arguments that show folders, but empty folders in place of secrets and installed packages.
+        """Yield bwrap arguments that show folders, with empty folders in place of secrets and installed packages.
 
         Args:
             paths: The folders to show.
-            packages: The folders of installed packages inside of them.
+            packages: The folders of installed packages inside them that are to be hidden.
 
         Raises:
-            UsageError: A folder to show lies inside a secret one.
+            UsageError: A folder to show is inside a secret folder.
         """
         refuse_secret(paths, self.secrets)
         yield from _open_parents(paths)
@@ -277,7 +284,7 @@ class BubblewrapSandbox(Sandbox):
 
     def _secrets_below(self, shown: Sequence[Path]) -> Iterator[Path]:
         for folder in shown:
-            # A folder is shown at the path that was given, which may contain symbolic links.
+            # A folder is shown at its given path, which may contain symbolic links, but secrets are resolved paths.
             place = folder.resolve()
             below = (path for path in self.secrets if path.is_relative_to(place) and path.is_dir())
             yield from (folder / path.relative_to(place) for path in below)
@@ -291,7 +298,7 @@ def installed_packages(folder: Path) -> tuple[Path, ...]:
     while waiting:
         with contextlib.suppress(OSError), os.scandir(waiting.pop()) as entries:
             folders = {entry.name: entry.path for entry in entries if entry.is_dir(follow_symlinks=False)}
-            # Next to its environments, conda stores all packages that it has installed.
+            # In a conda installation, the folder `pkgs` contains a copy of each installed package.
             packages = _PACKAGES | {"pkgs"} if "conda-meta" in folders else _PACKAGES
             found += [Path(path) for name, path in folders.items() if name in packages]
             waiting += [path for name, path in folders.items() if name not in packages]
@@ -299,15 +306,15 @@ def installed_packages(folder: Path) -> tuple[Path, ...]:
 
 
 def _outermost(folders: Iterable[Path]) -> list[Path]:
-    """Return these folders without those that lie inside another one."""
+    """Return the folders that are not inside another one of them."""
     every = set(folders)
     return sorted(path for path in every if not every & set(path.parents))
 
 
 def _open_parents(paths: Iterable[Path]) -> Iterator[str]:
-    """Yield bwrap arguments that create the parents of mount points readable for the worker's user.
+    """Yield bwrap arguments that create the parent folders of mount points, readable for all users.
 
-    Those that bwrap creates by itself are not readable for other users.
+    Parent folders that bwrap creates by itself would not be readable for the worker's user.
     """
     for parent in dict.fromkeys(parent for path in paths for parent in reversed(path.parents[:-1])):
         yield from ("--perms", "0755", "--dir", str(parent))
@@ -338,7 +345,7 @@ _DEVICES = (
 # Only the /dev that bwrap makes has terminals. Its /dev/zero is replaced by /dev/full, which reads the same but cannot
 # be mapped.
 _DEVICES_WITH_TERMINALS = ("--dev", "/dev", "--dev-bind", "/dev/full", "/dev/zero")
-# If the machine runs out of memory, the kernel kills a sandbox before lmrbench.
+# Raises the OOM score of a sandbox, so that the kernel kills it before lmrbench if the machine runs out of memory.
 FIRST_TO_END = ("/bin/sh", "-c", '{ echo 500 >/proc/self/oom_score_adj; } 2>/dev/null; exec "$@"', "sh")
 _ISOLATION = (
     *("--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"),

@@ -1,9 +1,9 @@
 """The `docker` back end: each worker runs in a container.
 
-The image contains the interpreter, the worker program and the packages. A container has no network and no capabilities,
-a user of its own, a read-only root, two private folders in memory, and limits on memory and processes. The machine-wide
-part of /proc is masked. A container ends and is removed when lmrbench closes the connection; if that fails, a later run
-removes it.
+The image contains the interpreter, the worker program and the packages. A container has neither network nor
+capabilities. It has a user of its own, a read-only root file system, two private folders in memory, and limits on
+memory and processes. The machine-wide part of /proc is masked. A container ends and is removed when lmrbench closes the
+connection; if that fails, a later run removes it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _RLIMITS = {"nofile": 16_384, "nproc": _MOST_PROCESSES}
 _OWN_BYTES = 64 << 20
 # The memory limit while a worker imports packages, before it has a job.
 _START_BYTES = 4 << 30
-# The entries of /proc that are not masked. Libraries choose their code by the processor that cpuinfo describes.
+# The entries of /proc that are not masked. Libraries read cpuinfo to select code for the processor.
 _KEPT_IN_PROC = {"cpuinfo", "filesystems", "version", "self", "thread-self", "mounts", "net"}
 _STDOUT, _STDERR = 1, 2
 _FRAME = struct.Struct(">BxxxI")
@@ -51,7 +51,7 @@ _MOST_WORDS = 1 << 16
 
 
 class DockerSandbox(Sandbox):
-    """Starts workers in containers. If the Engine runs on this machine, trees are mounted rather than sent."""
+    """Starts workers in containers. If the Engine runs on this machine, trees are mounted and need not be sent."""
 
     name = "docker"
     advice = (
@@ -60,7 +60,7 @@ class DockerSandbox(Sandbox):
     )
 
     def __init__(self, secrets: Sequence[Path] = ()) -> None:
-        """Accept `secrets` as every back end does; a container shows no folder that could contain them."""
+        """Accept `secrets`, but ignore them: a container shows no folder that could contain them."""
         self._tags: dict[tuple[tuple[str, ...], Path | None], str] = {}
 
     @cached_property
@@ -90,11 +90,11 @@ class ContainerConnection:
         """Create and start a container.
 
         Args:
-            image: The tag of its image.
+            image: The tag of the container's image.
             tree: A folder of this machine to show in the container, or None.
             place: The path of that folder in the container.
         """
-        # Each connection has its own client, because two threads may not share one.
+        # Each connection has its own client, because threads must not share a client.
         self.client = connect()
         self.container = _create(self.client, image, tree, place)
         self.bounds = ContainerBounds(self.client.api, self.container)
@@ -173,7 +173,9 @@ class ContainerBounds:
         return int(found.get("memory_stats", {}).get("usage", 0))
 
     def bound(self, limits: Limits, held: int) -> None:
-        """Limit the container's memory. Its limit on processes is fixed, and each child has a lower one.
+        """Set the container's memory limit for a job.
+
+        The container's limit on processes is fixed; each child that runs a candidate sets a lower limit for itself.
 
         Args:
             limits: The limits of the job.
@@ -187,9 +189,9 @@ class ContainerBounds:
             try:
                 self.api.update_container(self.container, mem_limit=memory, memswap_limit=memory)
             except NotFound as error:
-                # Podman can't change the limit. The container keeps its first limit, which must be enough for the job.
+                # Podman can't change the limit, so a job can run only if it needs no more than the first limit.
                 if memory > _START_BYTES:
-                    raise SandboxError(f"the Engine can't give a running container {memory >> 20} MB") from error
+                    raise SandboxError(f"the Engine can't raise a container's memory to {memory >> 20} MB") from error
             self._bound = memory
 
 
@@ -213,7 +215,7 @@ def _create(client: Any, image: str, tree: Path | None, place: str | None) -> st
         pids_limit=_MOST_PROCESSES,
         # If the machine runs out of memory, the kernel kills a container before lmrbench.
         oom_score_adj=500,
-        # Podman's defaults may exceed the limits of its user.
+        # Set explicitly, because Podman's defaults may exceed the limits of the user who runs it.
         ulimits=[Ulimit(name=name, soft=most, hard=most) for name, most in _RLIMITS.items()],
         log_config={"Type": "none"},
         binds={} if tree is None else {str(tree): {"bind": place, "mode": "ro"}},
@@ -243,7 +245,10 @@ def _machine_in_proc() -> list[str]:
 
 
 def _process(number: int) -> str:
-    """Return the process id, start time and boot id as one text, or an empty text if there is no such process."""
+    """Return a string that identifies a process: its id, its start time and the machine's boot id.
+
+    The id alone may be reused. The string is empty if there is no such process.
+    """
     try:
         began = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[19]
     except OSError:
@@ -252,7 +257,7 @@ def _process(number: int) -> str:
 
 
 def _sweep(client: Any) -> None:
-    """Remove the containers that killed runs on this machine have left behind."""
+    """Remove the containers that killed runs of lmrbench on this machine have left behind."""
     with contextlib.suppress(APIError, RequestException):
         for item in client.containers.list(all=True, filters={"label": [_KIND, f"{_NODE}={platform.node()}"]}):
             started_by = item.labels[_PROCESS]

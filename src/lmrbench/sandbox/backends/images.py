@@ -1,9 +1,9 @@
 """Images for the `docker` back end: one for each set of packages that tasks import, tagged with a hash of its content.
 
-Packages are copied from this installation, so that a container computes with the same files as every other back end,
+Packages are copied from this installation, so that a container uses the same files as every other back end,
 nothing is downloaded, and a worker sees no package that its tasks do not import. The base image provides the
-interpreter and the system libraries: it needs the same version of Python, and a C library that is new enough for the
-packages.
+interpreter and the system libraries. It must have the same version of Python as lmrbench, and a C library that is new
+enough for the packages.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ BASE_VARIABLE = "LMRBENCH_BASE_IMAGE"
 LABEL = "lmrbench.image"
 _OLDEST_ENGINE = Version("20.10")
 _IMAGE = Path(__file__).resolve().parent / "image"
-# Distributions below this size share one layer.
+# Distributions that are smaller than this share one layer.
 _SMALL = 10 << 20
 
 
@@ -51,11 +51,11 @@ class Image:
     """A built image.
 
     Attributes:
-        tag: Its tag.
-        created: The time at which it was built.
-        size: Its size in bytes, including layers that it shares with others.
-        base: The name of its base image.
-        packages: The version of each package in it, by name.
+        tag: The tag of the image.
+        created: The time at which the image was built.
+        size: The size in bytes, including layers that are shared with other images.
+        base: The name of the base image.
+        packages: The version of each package in the image, by name.
     """
 
     tag: str
@@ -85,12 +85,15 @@ def connect() -> Any:
 
 
 def is_podman(client: Any) -> bool:
-    """Return whether the Docker Engine is Podman."""
+    """Return whether the client is connected to Podman instead of the Docker Engine."""
     return "podman" in str(client.version().get("Components", "")).lower()
 
 
 def default_base(client: Any) -> str:
-    """Return the default base image: LMRBENCH_BASE_IMAGE, the base of the newest image, or the public one."""
+    """Return the default base image.
+
+    It is the value of LMRBENCH_BASE_IMAGE, else the base of the newest worker image, else the public Python image.
+    """
     if named := os.environ.get(BASE_VARIABLE):
         return named
     return next((item.base for item in images(client)), f"python:{_python()}-slim")
@@ -113,7 +116,7 @@ def image_for(
         told: Called with a line of text before each slow step.
 
     Raises:
-        SandboxError: The image cannot be built.
+        SandboxError: The image cannot be built, or its base image cannot be pulled.
     """
     tag, facts = _described(client, imports, environment, base, told)
     with _alone(tag):
@@ -138,7 +141,7 @@ def tag_of(client: Any, imports: Sequence[str], environment: Path | None = None)
 
 
 def images(client: Any) -> list[Image]:
-    """Return all images of workers, newest first."""
+    """Return all worker images that the Engine has, newest first."""
     found = []
     for item in client.images.list(filters={"label": LABEL}):
         facts = json.loads(item.labels[LABEL])
@@ -169,7 +172,7 @@ def remove(client: Any, tag: str) -> None:
 
 
 def prune(client: Any, tasks: Iterable[Task]) -> Iterator[str]:
-    """Remove the images that no task needs with the current packages, and yield their tags."""
+    """Remove the worker images that none of these tasks needs with the current packages, and yield their tags."""
     kept = {tag_of(client, *item) for item in needed(tasks)}
     for image in images(client):
         if image.tag not in kept:
@@ -262,7 +265,10 @@ def _build(client: Any, tag: str, imports: Sequence[str], environment: Path | No
 
 
 def _layers(imports: Sequence[str], environment: Path | None) -> list[dict[str, Path]]:
-    """Return the layers, as paths by name: one for each large distribution, largest first, and one for the rest."""
+    """Return the layers of an image: one for each large distribution, largest first, and one for all small ones.
+
+    A layer maps the name of each of its files and folders in /packages to a path on this machine.
+    """
     sized = []
     small: dict[str, Path] = {}
     for item in required_distributions(imports, environment):
@@ -281,7 +287,7 @@ def _size(path: Path) -> int:
 
 
 def _send(writing: int, recipe: str, layers: Sequence[dict[str, Path]]) -> None:
-    """Write the context of a build to a pipe, unless the reader closes it before the end."""
+    """Write the build context of an image to a pipe, and stop if the reader closes the pipe."""
     try:
         with open(writing, "wb") as out, tarfile.open(fileobj=out, mode="w|", format=tarfile.PAX_FORMAT) as archive:
             _add(archive, "Dockerfile", recipe.encode())

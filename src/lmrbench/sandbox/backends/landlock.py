@@ -3,7 +3,8 @@
 It needs neither root, nor user namespaces, nor capabilities, so it runs in unprivileged containers, on clusters, and
 where an AppArmor profile forbids namespaces. A worker and its children can read the system's libraries, the interpreter
 and the packages that the tasks import, and write to a folder of their own. In /proc a candidate sees only its own
-process. docs/security.md describes what a worker shares with the host, and which restrictions an old kernel lacks.
+process. docs/security.md describes the resources that a worker shares with the host, and the restrictions that an old
+kernel lacks.
 """
 
 from __future__ import annotations
@@ -35,9 +36,9 @@ from lmrbench.sandbox.variables import INTERPRETER_OPTIONS, WORKER_PROGRAM, inte
 from lmrbench.sandbox.warm_worker import WarmWorker
 
 _DEVICES = ("/dev/null", "/dev/full", "/dev/random", "/dev/urandom")
-# Readable entries of /proc. Libraries choose their code by the processor that cpuinfo describes.
+# Readable entries of /proc. Libraries read cpuinfo to select code for the processor.
 _MACHINE = ("/proc/cpuinfo", "/proc/filesystems", "/proc/version")
-# Operations that candidates can't perform if the kernel's Landlock ABI is older than the given one.
+# Operations that candidates can't perform if the version of the kernel's Landlock interface (ABI) is below the key.
 _LACKS = {
     2: "move files between folders",
     TRUNCATE_ABI: "truncate files by their path",
@@ -51,7 +52,7 @@ class LandlockSandbox(Sandbox):
     name = "landlock"
     advice = (
         "Linux 5.13 or newer is needed, on x86_64 or aarch64, with landlock among the security modules in "
-        "/sys/kernel/security/lsm; a container must permit its system calls"
+        "/sys/kernel/security/lsm; a container must allow the system calls of Landlock"
     )
 
     def __init__(self, secrets: Sequence[Path] = ()) -> None:
@@ -76,8 +77,8 @@ class LandlockSandbox(Sandbox):
             (packages / name).symlink_to(path)
         user = new_user()
         if user is not None and tree is not None and not _is_open(str(tree)):
-            # The worker's user can't read the cache, and in a container it may lack the capability that --reads-all
-            # keeps. So the worker gets its own links to the files.
+            # The worker's user can't read the cache, and --reads-all does not always help, because in a container even
+            # root may lack the capability to read all files. So the worker gets its own links to the files.
             tree = Path(shutil.copytree(tree, scratch / "tree", copy_function=_link))
         readable = [*map(str, (packages, WORKER_PROGRAM, *shown.values(), *([] if tree is None else [tree])))]
         rules = [*self._rules(), *(Access(path, READ) for path in readable), Access(str(writable), WRITE)]
@@ -115,7 +116,10 @@ class LandlockSandbox(Sandbox):
 
 
 def _visible(folder: Path, hidden: Iterable[Path]) -> Iterator[Access]:
-    """Yield rules that show a folder except for the hidden folders below it, whose names can still be listed."""
+    """Yield rules that make a folder readable, except for the hidden folders below it.
+
+    The names of these hidden folders can still be listed.
+    """
     below = [path for path in hidden if path.is_relative_to(folder)]
     if folder in below or not folder.is_dir():
         return

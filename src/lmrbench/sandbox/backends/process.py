@@ -1,6 +1,6 @@
 """The `process` back end: a plain process under rlimits and a system-call filter, which sees the whole disk.
 
-It is for machines without a better back end, has to be requested by name, and is named in every result.
+It is for machines on which no other back end works. `auto` never selects it, and every grade records its use.
 docs/security.md lists the attacks that it does not stop.
 """
 
@@ -25,10 +25,10 @@ class ProcessSandbox(Sandbox):
     advice = "Linux on x86_64 or aarch64 is needed"
 
     def __init__(self, secrets: Sequence[Path] = ()) -> None:
-        """Accept `secrets` as every back end does; this one cannot hide them."""
+        """Accept `secrets`, but ignore them: this back end can't hide anything."""
 
     def start(self, imports: Sequence[str], tree: Path | None = None, environment: Path | None = None) -> WarmWorker:
-        """Start a worker, which can import everything that is installed here; see `protocol.Sandbox`."""
+        """Start a worker, which can import all packages that are installed here; see `protocol.Sandbox`."""
         scratch = Path(tempfile.mkdtemp(prefix="lmrbench-"))
         packages = [*([str(environment)] if environment else []), *site.getsitepackages()]
         process = subprocess.Popen(

@@ -1,1 +1,1 @@
-"""The programs inside a sandbox; they import the standard library, numpy and safetensors, but not lmrbench."""
+"""The programs that run inside a sandbox. They import the standard library, numpy and safetensors, but not lmrbench."""

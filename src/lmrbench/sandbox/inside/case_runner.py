@@ -1,6 +1,6 @@
 """The child that runs a candidate: it loads `observe`, observes each case and sends the observations.
 
-This code shares its process with the candidate's, so nothing that it sends can be trusted.
+This code shares its process with the candidate's code, so nothing that it sends can be trusted.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from .repository import lay_out
 SECONDS = struct.Struct("<dd")
 MAX_MESSAGE = 4000
 _MOST_FRAMES = 4
-# The folder of this program, whose frames say nothing about a candidate.
+# The folder of the worker program. Its stack frames are left out of tracebacks, as they say nothing about a candidate.
 _PROGRAM = os.path.dirname(__file__)
 
 
 def enter(repo: Path, files: dict[str, bytes], tree: Path | None) -> None:
-    """Lay out a repository, change to its folder, and put its modules first in the import order.
+    """Lay out a repository, change to its folder, and put the folder first in the import path.
 
     Args:
-        repo: The folder to make.
-        files: The content of the sent files, by path.
-        tree: The folder of the repository's other files, if it has any.
+        repo: The folder to create.
+        files: The content of the files that the host sent, by path.
+        tree: The folder that contains the repository's other files; None if all files were sent.
     """
     lay_out(repo, files, tree)
     os.chdir(repo)
@@ -54,15 +54,15 @@ def run_cases(
 ) -> None:
     """Observe cases, and send a frame about each.
 
-    Sends STARTED before any code of the candidate can run. Then, for each case from place `start` of `numbers` on,
-    sends OBSERVED (its `SECONDS`, then the encoded observation) or RAISED (a message); or a single BROKEN if
-    `observing` cannot be loaded.
+    STARTED is sent before any code of the candidate can run. If `observing` cannot be loaded, BROKEN follows and ends
+    the frames. Otherwise one frame follows for each case in `numbers[start:]`: OBSERVED, with the times of the case
+    (packed by `SECONDS`) and the encoded observation, or RAISED, with a message.
 
     Args:
-        observing: The source of a module that defines `observe`.
+        observing: The source code of a module that defines `observe`.
         drawn: The cases, as `restore_cases` returns them.
         numbers: The numbers of the cases to observe, in this order.
-        start: The place in `numbers` to begin at.
+        start: The index in `numbers` to start at.
         random_seed: The seed for random, numpy and torch, set before each case.
         out: The descriptor to write frames to.
     """
@@ -98,12 +98,12 @@ def _seed_everything(seed: int) -> None:
     np.random.seed(seed % 2**32)
     torch: Any = sys.modules.get("torch")
     if torch is not None:
-        # `torch.manual_seed` would also format a traceback for each kind of device that is absent, which takes longer.
+        # `torch.manual_seed` is slower: it also formats a traceback for each kind of device that is absent.
         torch.default_generator.manual_seed(seed)
 
 
 def _last_lines(error: BaseException) -> bytes:
-    """Return the end of a traceback, without the frames of this program."""
+    """Return the end of an error's traceback, without the stack frames of the worker program."""
     described = traceback.TracebackException.from_exception(error, limit=-2 * _MOST_FRAMES)
     link: traceback.TracebackException | None = described
     while link is not None:

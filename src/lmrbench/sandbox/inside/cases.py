@@ -1,4 +1,4 @@
-"""Drawn cases as data: encoded in the process that draws them, restored in the process that runs the candidate.
+"""Encode drawn cases in the process that draws them, and restore them in the process that runs the candidate.
 
 A case may contain any value that an observation may (see `encoding`), as well as tuples, sets and dtypes. Dict keys may
 be of any of these types. Decoding restores the original types. Tensors and arrays keep their strides and
@@ -24,7 +24,8 @@ _Array = np.ndarray[Any, Any]
 class _CaseEncoder(Encoder):
     def __init__(self) -> None:
         super().__init__()
-        # The objects are stored, too, because the id of a freed object could be given to another one.
+        # The node of each array or tensor, by the object's id. The object is stored as well, because the id of a freed
+        # object could be given to another one.
         self._known: dict[int, tuple[Any, dict[str, Any]]] = {}
 
     def encode(self, value: Any, path: str, depth: int) -> Any:
@@ -60,7 +61,7 @@ def ordinary_first(cases: Iterable[Any]) -> list[Any]:
 
 
 def encode_cases(cases: list[Any]) -> bytes:
-    """Encode drawn cases.
+    """Encode drawn cases as bytes, from which `restore_cases` restores them.
 
     Raises:
         TypeError: A value has a type that can't be encoded, or there are too many values; the message gives the path.
@@ -70,7 +71,7 @@ def encode_cases(cases: list[Any]) -> bytes:
 
 
 def restore_cases(payload: bytes) -> list[Any]:
-    """Return the cases that `encode_cases` wrote, with tensors and arrays of their original libraries."""
+    """Return the cases that `encode_cases` encoded, with all values in their original types."""
     arrays = load(payload)
     tree = json.loads(arrays.pop("tree").tobytes().decode("utf-8", "surrogatepass"))
     restored: list[Any] = _Restorer(arrays).restore(tree)
@@ -108,7 +109,7 @@ def _restored(values: _Array, node: dict[str, Any]) -> Any:
     dtype = node["dtype"]
     if dtype.startswith("complex"):
         values = as_complex(values)
-    # Arrays loaded by safetensors are read-only.
+    # A copy, because arrays loaded by safetensors are read-only.
     values = values.copy()
     if node["library"] == "torch":
         import torch
@@ -143,14 +144,14 @@ def _strides(value: Any) -> list[int] | None:
 
 
 def _laid_out(values: Any, strides: list[int], zeros: Any, view: Any) -> Any:
-    """Return a copy of the values with these strides."""
+    """Return a copy of an array or tensor with these strides, which are in elements."""
     shape = list(values.shape)
     if 0 in shape:
         return view(zeros(1), shape, strides, 0)
     start = sum((1 - size) * step for size, step in zip(shape, strides, strict=True) if step < 0)
     end = sum((size - 1) * step for size, step in zip(shape, strides, strict=True) if step > 0)
     memory = zeros(start + end + 1)
-    # Along an axis of stride 0 all entries are the same element.
+    # Along an axis with stride 0, all entries are the same element in memory.
     single = [1 if step == 0 else size for size, step in zip(shape, strides, strict=True)]
     view(memory, single, strides, start)[...] = values[tuple(slice(0, size) for size in single)]
     return view(memory, shape, strides, start)

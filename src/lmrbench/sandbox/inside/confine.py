@@ -1,8 +1,8 @@
 """Confinement of a sandbox's processes by prctl, rlimits and system-call filters. Linux only.
 
-The worker confines itself before it reads its first request, so every back end has these limits, whatever else it
-adds. Each child that runs a candidate is limited further by rlimits and a second filter. Process 1 of an agent's
-namespace has a filter of its own, which allows what ordinary programs need.
+The worker confines itself before it reads its first request, so these limits hold under every back end, in addition to
+the back end's own. Each child that runs a candidate is limited further by rlimits and a second filter. Process 1 of an
+agent's namespace has a filter of its own, which allows the calls that ordinary programs need.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _PR_SCHED_CORE, _PR_SET_MEMORY_MERGE = 62, 67
 _PR_SET_KEEPCAPS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE = 8, 47, 2
 _CAPABILITY_VERSION, _CAP_DAC_READ_SEARCH = 0x20080522, 2
 
-# Creates unnamed files in memory. Programs fall back to other files if the call is unknown.
+# memfd_create creates unnamed files in memory. If the kernel reports it as unknown, programs fall back to other files.
 _MEMFD_CREATE = (319, 279)
 
 # Refused to agents and workers: large kernel interfaces, kernel keys, namespaces and mounts, memory that belongs to no
@@ -54,7 +54,7 @@ _KERNEL: dict[str, Numbers] = {
 
 # Also refused to workers: reading other processes, memory that no limit counts (extended attributes), scheduling of
 # other processes, and channels between sandboxes. The channels are locks, watches and hints on files that two sandboxes
-# see, queries about whether these files are in memory, and machine-wide counters.
+# see, queries about which of their pages are in memory, and machine-wide counters.
 _SHARED: dict[str, Numbers] = {
     "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "kcmp": (312, 272),
     "get_robust_list": (274, 100), "memfd_create": _MEMFD_CREATE,
@@ -68,18 +68,18 @@ _SHARED: dict[str, Numbers] = {
     "adjtimex": (159, 171), "clock_adjtime": (305, 266), "sysfs": (139, None), "sysinfo": (99, 179),
 }  # fmt: skip
 
-# Refused to children, because no limit counts the pages that these calls leave in a pipe or socket. The worker itself
-# moves observations in this way.
+# Refused to children, because no limit counts the pages that splice and sendfile leave in a pipe or socket. The worker
+# itself moves observations with these two calls.
 _SPLICE: dict[str, Numbers] = {"splice": (275, 76), "sendfile": (40, 71), "seccomp": (317, 277)}
 
 # Refused to children that share the file systems of the host: changing owners, reading counters of free space, and
-# sending messages, which could hide descriptors on their way to another process.
+# sending messages, because descriptors in transit between processes are hidden from /proc.
 _HOST_FILES: dict[str, Numbers] = {
     "chown": (92, None), "fchown": (93, 55), "lchown": (94, None), "fchownat": (260, 54),
     "statfs": (137, 43), "fstatfs": (138, 44), "sendmsg": (46, 211), "sendmmsg": (307, 269),
 }  # fmt: skip
-# Landlock does not restrict these calls, which could change files of the user. They do nothing instead of failing, so
-# that programs can copy files.
+# Landlock does not restrict these calls, which could change files of the user. They do nothing and seem to succeed,
+# because programs call them when they copy files.
 _MODES_AND_TIMES: dict[str, Numbers] = {
     "chmod": (90, None), "fchmod": (91, 52), "fchmodat": (268, 53), "fchmodat2": (452, 452),
     "utime": (132, None), "utimes": (235, None), "futimesat": (261, None), "utimensat": (280, 88),
@@ -89,34 +89,37 @@ _TRUNCATE, _OPEN, _OPENAT = (76, 45), (2, None), (257, 56)
 _OTHER_SIGNALS = ((200, 130), (129, 138), (297, 240), (424, 424))
 _TGKILL = (234, 131)
 
-# The newest calls that workers may use: pidfd_send_signal, pidfd_open, close_range, faccessat2, epoll_pwait2,
-# fchmodat2, and those of Landlock.
+# The only calls with numbers from FIRST_SHARED_NUMBER on that workers may use: pidfd_send_signal, pidfd_open,
+# close_range, faccessat2, epoll_pwait2, fchmodat2, and those of Landlock.
 _NEWEST = (424, 434, 436, 439, 441, 452, 444, 445, 446)
 
-# clone3 gets its flags through a pointer, which a filter can't follow. If it is unknown, libc falls back to clone.
+# clone3 gets its flags through a pointer, which a filter can't follow. It is reported as unknown, so that libc falls
+# back to clone.
 _CLONE3 = (435, 435)
 _CLONE, _KILL, _FCNTL, _IOCTL, _FUTEX = (56, 220), (62, 129), (72, 25), (16, 29), (202, 98)
 _SOCKET, _SOCKETPAIR, _SETSOCKOPT, _MMAP, _MADVISE = (41, 198), (53, 199), (54, 208), (9, 222), (28, 233)
 _PRLIMIT, _AFFINITY, _PRIORITY, _PRCTL = (302, 261), (203, 122), (141, 140), (157, 167)
 
-# CLONE_NEWTIME, NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET.
+# Refuses clone with a flag that creates a namespace: CLONE_NEWTIME, NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID,
+# NEWNET.
 _NAMESPACES = only(0, 0, mask=0x80 | 0x20000 | 0x2000000 | 0x4000000 | 0x8000000 | 0x10000000 | 0x20000000 | 0x40000000)
-# CLONE_THREAD without CLONE_FILES is refused: the descriptors of such a thread are not counted for its process.
+# Refuses CLONE_THREAD without CLONE_FILES, because the descriptors of such a thread are not counted for its process.
 _OWN_DESCRIPTORS = never(0, 0x10000, mask=0x10000 | 0x400)
 _SHARED_AND_ANONYMOUS, _HUGE = 0x21, 0x40000
-# Shared anonymous pages stay in memory after a process has told the kernel that it no longer needs them, but are then
-# no longer counted.
+# Refuses shared anonymous mappings. Their pages stay in memory after a process has told the kernel that it no longer
+# needs them, but are then no longer counted.
 _COUNTED_PAGES = never(3, _SHARED_AND_ANONYMOUS, mask=_SHARED_AND_ANONYMOUS)
-# The queues of these kinds of sockets can be measured; those of DCCP, SCTP, UDP-Lite and MPTCP cannot.
+# Allows only sockets whose queues can be measured: UNIX, IP and netlink sockets, except those of DCCP, SCTP, UDP-Lite
+# and MPTCP.
 _COUNTED_SOCKETS = (
     only(0, socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK, answer=errno.EAFNOSUPPORT),
     never(2, 33, 132, 136, 262, answer=errno.EPROTONOSUPPORT),
 )
-# Socket buffers must keep their default size, which is assumed when they are counted. A request for another size does
-# nothing and seems to succeed.
+# Socket buffers must keep their default size, because the count of their memory assumes it. A request for another size
+# does nothing and seems to succeed.
 _BUFFER_SIZES = never(2, socket.SO_SNDBUF, socket.SO_RCVBUF, answer=0, when=(1, socket.SOL_SOCKET))
-# The allowed commands of fcntl: duplicates, flags and the size of a pipe. Other commands (locks, leases, notifications,
-# owners and hints) affect the file itself, not only the descriptor.
+# The allowed commands of fcntl: those that duplicate a descriptor, read or set its flags, or read the size of a pipe.
+# Other commands (locks, leases, notifications, owners and hints) affect the file itself, not only the descriptor.
 _F_DUPFD_CLOEXEC, _F_GETPIPE_SZ = 1030, 1032
 _DESCRIPTOR_COMMANDS = only(1, 0, 1, 2, 3, 4, _F_DUPFD_CLOEXEC, _F_GETPIPE_SZ)
 # The allowed commands of ioctl: TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX. Others fail with ENOTTY, as
@@ -124,19 +127,19 @@ _DESCRIPTOR_COMMANDS = only(1, 0, 1, 2, 3, 4, _F_DUPFD_CLOEXEC, _F_GETPIPE_SZ)
 _PLAIN_IOCTLS = only(1, 0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, answer=errno.ENOTTY)
 # The refused commands of madvise: MADV_MERGEABLE, HUGEPAGE, PAGEOUT, COLLAPSE.
 _COMMON_PAGES = never(2, 12, 14, 21, 25)
-# A futex in a shared file can wake a process of another sandbox; private futexes carry the flag 128. A wait on a shared
-# one returns at once, as if its value had changed, and a wake does nothing, so that joining a thread and shared
-# semaphores become busy loops.
+# A futex in a shared file could wake a process of another sandbox, so only private futexes (flag 128) work. A wait on a
+# shared futex returns at once, as if its value had changed, and a wake does nothing. So a thread that joins another one
+# or waits for a shared semaphore does so in a busy loop.
 _PRIVATE_FUTEXES = (
     never(1, 0, 9, mask=0xFF, answer=errno.EAGAIN),
     never(1, 1, 10, mask=0xFF, answer=0),
     never(1, *range(2, 9), 11, 12, 13, mask=0xFF, answer=errno.ENOSYS),
 )
 
-# The limits depend on these settings of the worker, so a child may not change them.
+# The limits depend on these prctl settings, which a child inherits from the worker and may not change.
 _FIXED_SETTINGS = never(0, _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_SET_THP_DISABLE, _PR_SCHED_CORE, _PR_SET_MEMORY_MERGE)
 
-# The largest number of pending signals, which count against an allowance of the user.
+# The limit on pending signals, which the kernel counts for each user.
 SIGNALS = 1024
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -149,20 +152,20 @@ def confine_worker(
 
     Args:
         user: The user and group id to become if the worker starts as root.
-        own_namespace: Whether the worker has a process namespace of its own. If not, a signal to all processes is
-            refused.
-        rules: The paths that Landlock lets the worker access, besides /proc; None without Landlock.
+        own_namespace: Whether the worker has a process namespace of its own. If not, the call kill(-1), which signals
+            all processes, is refused.
+        rules: The paths that Landlock allows the worker to access, besides /proc; None without Landlock.
         reads_all: See `become_user`.
 
     Raises:
         OSError: The kernel refuses the change.
     """
     become_user(user, reads_all)
-    # Python's own handler would let a child interrupt even process 1.
+    # With Python's own handler, a child could interrupt the worker, even if it is process 1.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if own_namespace:
-        # Not used without a namespace, where a killed worker would leave its children behind. Such a worker kills them
-        # itself when the host hangs up.
+        # The kernel kills the worker when the host ends. Without a namespace, this would leave the worker's children
+        # behind, so such a worker kills them itself when the host hangs up.
         _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)
     refuse_huge_pages()
@@ -175,7 +178,7 @@ def confine_worker(
         _IOCTL: [_PLAIN_IOCTLS],
         _CLONE: [_NAMESPACES],
         _SOCKETPAIR: [only(0, socket.AF_UNIX)],
-        # A process may change its own limits, cores and priority, not those of the worker.
+        # A process may change its own limits, cores and priority, but not those of the worker.
         _PRLIMIT: [only(0, 0)],
         _AFFINITY: [only(0, 0)],
         _PRIORITY: [only(0, 0), only(1, 0)],
@@ -185,7 +188,8 @@ def confine_worker(
         calls[_SOCKET] = [only(0, socket.AF_UNIX)]
     else:
         restrict([*rules, Access("/proc", READ | USE)])
-        # Landlock does not restrict sockets that have a path; a pair of streams can reach no other socket.
+        # Landlock does not restrict UNIX sockets that have a path, so `socket` is refused. Pairs of stream sockets are
+        # allowed, because they can't reach any other socket.
         refused.append(_SOCKET)
         calls[_SOCKETPAIR].append(only(1, socket.SOCK_STREAM, mask=0xF))
     if not own_namespace:
@@ -196,7 +200,7 @@ def confine_worker(
 def refuse_huge_pages() -> None:
     """Make this process and its children use small pages only.
 
-    A huge page stays in memory as a whole as long as one of its bytes is used, but parts of it that the process has
+    As long as one byte of a huge page is used, the whole page stays in memory, but the parts that the process has
     returned to the kernel are not counted.
     """
     _prctl(_PR_SET_THP_DISABLE, 1)
@@ -238,7 +242,7 @@ def become_user(user: int | None, reads_all: bool = False) -> None:
     if reads_all and _libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE, _CAP_DAC_READ_SEARCH, 0, 0) != 0:
         code = ctypes.get_errno()
         raise OSError(code, f"prctl({_PR_CAP_AMBIENT}): {os.strerror(code)}")
-    # Not dumpable: no child can read this process's memory or descriptors through /proc.
+    # Children can't read the memory or descriptors of a process through /proc if it is not dumpable.
     _prctl(_PR_SET_DUMPABLE, 0)
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
@@ -246,7 +250,7 @@ def become_user(user: int | None, reads_all: bool = False) -> None:
 def _set_capabilities(kept: int) -> None:
     """Drop all capabilities except those whose bits are set in `kept`."""
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
-    # Effective, permitted and inheritable, for the first 32 capabilities and for the others.
+    # The effective, permitted and inheritable sets, for the first 32 capabilities and then for the others.
     sets = (ctypes.c_uint32 * 6)(kept, kept, kept)
     if _libc.capset(header, sets) != 0:
         code = ctypes.get_errno()
@@ -254,14 +258,14 @@ def _set_capabilities(kept: int) -> None:
 
 
 def bound_child(memory: int, processes: int, cpu_seconds: int, file_bytes: int, open_files: int) -> None:
-    """Limit the calling process by rlimits and a filter of its own, and let the worker measure it through /proc.
+    """Limit the calling process by rlimits and a filter of its own, and allow the worker to measure it through /proc.
 
     Args:
-        memory: Bytes of memory, in addition to what is mapped now.
-        processes: Processes, in addition to those that the user has now.
-        cpu_seconds: Processor seconds of a single process.
-        file_bytes: Bytes of a single file.
-        open_files: Open files of a single process.
+        memory: The limit on memory in bytes, in addition to the memory that is mapped now.
+        processes: The limit on processes, in addition to those that the user has now.
+        cpu_seconds: The limit on the processor seconds of a single process.
+        file_bytes: The limit on the bytes of a single file.
+        open_files: The limit on the open files of a single process.
 
     Raises:
         OSError: The machine's hard limit is lower; the message names the limit.
@@ -285,18 +289,18 @@ def bound_child(memory: int, processes: int, cpu_seconds: int, file_bytes: int, 
     if not 0 <= resource.getrlimit(resource.RLIMIT_SIGPENDING)[1] < SIGNALS:
         resource.setrlimit(resource.RLIMIT_SIGPENDING, (SIGNALS, SIGNALS))
     # If the machine runs out of memory, the kernel kills a child before the worker, and both before lmrbench.
-    # The mode is not "w", which would truncate the file: Landlock refuses that.
+    # The mode is "r+b", because "w" would truncate the file, which Landlock refuses.
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "r+b", buffering=0) as file:
         file.write(b"1000")
     install(compiled(_SPLICE.values(), {_PRCTL: [_FIXED_SETTINGS]}))
 
 
 def guard_host(version: int) -> None:
-    """Install a filter for a process without namespaces of its own, against system calls that Landlock lets through.
+    """Install a filter for a process without namespaces of its own, against system calls that Landlock allows.
 
     Args:
-        version: The ABI of Landlock. If it is old, the filter also refuses to truncate files by their path, and to
-            signal processes other than the caller.
+        version: The version of the kernel's Landlock interface. If it is old, the filter also refuses calls that
+            truncate files by their path, and signals to other processes than the caller and its process group.
 
     Raises:
         OSError: The kernel refuses the change.
@@ -309,7 +313,7 @@ def guard_host(version: int) -> None:
         for call, flags in ((_OPEN, 1), (_OPENAT, 2)):
             calls[call] = [never(flags, os.O_TRUNC, mask=os.O_TRUNC | os.O_ACCMODE)]
     if version < SCOPES_ABI:
-        # The process may signal only itself and its process group, which it leads.
+        # The process may signal only itself and the process group that it leads.
         own = [only(0, 0, os.getpid(), -os.getpid() & 0xFFFFFFFF)]
         refused += _OTHER_SIGNALS
         calls |= {_KILL: own, _TGKILL: own}
@@ -317,7 +321,7 @@ def guard_host(version: int) -> None:
 
 
 def _threads_of_user() -> int:
-    """Return how many threads count against the user's limit on processes, as far as /proc shows them."""
+    """Return the number of threads that count against the user's limit on processes, as far as /proc shows them."""
     count = 0
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -327,9 +331,9 @@ def _threads_of_user() -> int:
 
 
 def _sort_once() -> None:
-    """Sort more than a kilobyte in libc, before sysinfo is refused.
+    """Sort more than a kilobyte with libc's qsort, before the filter refuses sysinfo.
 
-    Up to glibc 2.36, the first large sort calls sysinfo and ignores errors.
+    Up to glibc 2.36, the first large sort of a process calls sysinfo and ignores errors.
     """
     numbers = (ctypes.c_long * 1000)()
     order = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)(lambda *_: 0)

@@ -1,10 +1,10 @@
-"""Observations as data, the only form in which they leave the sandbox. Nothing is pickled.
+"""Encode observations as plain data, the only form in which they leave the sandbox. Nothing is pickled.
 
-An observation is a tree of dicts and lists whose leaves are tensors, arrays, numbers, strings, bytes, booleans and
-None. It is encoded as one safetensors file: the tree as JSON in the tensor `tree`, each leaf array in a tensor of its
-own. Arrays of a dtype that numpy lacks (bfloat16, float8) are stored as float32, complex ones as pairs of reals, both
-without loss. The candidate may have written the bytes, so decoding trusts none of them, and the size of the decoded
-value is bounded by their number.
+Plain data is a tree of dicts and lists whose leaves are tensors, arrays, numbers, strings, bytes, booleans and None. An
+observation is encoded as one safetensors file: the tree as JSON in the tensor `tree`, and each leaf array in a tensor
+of its own. Arrays of a dtype that numpy lacks (bfloat16, float8) are stored as float32, and complex arrays as pairs of
+reals, both without loss. The candidate may have forged the bytes, so decoding does not trust them. The size of the
+decoded value is bounded by the number of bytes.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class Encoder:
 
         Args:
             value: The value to encode.
-            path: The place of the value, for error messages.
+            path: The path to the value, such as `observation[0].loss`, for error messages.
             depth: The depth at which the value is nested.
 
         Raises:
-            TypeError: A value is not plain data, or there are too many.
+            TypeError: A value is not plain data or is nested too deeply, or there are too many values.
         """
         self.nodes += 1
         if depth > MAX_DEPTH:
@@ -88,7 +88,7 @@ class Encoder:
         """Return the node of the tree that represents a tensor or array, and store its values in `arrays`.
 
         Raises:
-            TypeError: The value is neither, or its dtype is not plain data.
+            TypeError: The value is neither a tensor nor an array, or its dtype can't be encoded.
         """
         torch = sys.modules.get("torch")
         if torch is not None and isinstance(value, torch.Tensor):
@@ -120,7 +120,7 @@ def encode(observation: Any) -> bytes:
     """Encode one observation.
 
     Raises:
-        TypeError: A value is not plain data; the message names its place.
+        TypeError: A value is not plain data or is nested too deeply, or there are too many; the message gives the path.
     """
     encoder = Encoder()
     return encoder.packed(encoder.encode(observation, "observation", 0))
@@ -146,7 +146,7 @@ def decode(payload: bytes) -> Any:
 
 
 class _Decoder:
-    """Makes at most `MAX_NODES` values and uses each array once, so that few bytes cannot become a large value."""
+    """Decodes a tree. It makes at most `MAX_NODES` values and uses each array once, which bounds the result's size."""
 
     def __init__(self, arrays: dict[str, np.ndarray[Any, Any]]) -> None:
         self.arrays = arrays
@@ -168,15 +168,15 @@ class _Decoder:
             return int(node["int"], 16)
         if "bytes" in node:
             return base64.b64decode(node["bytes"], validate=True)
-        # `encode` names each array once; a second mention can only be forged.
+        # `encode` refers to each array once. A second reference must be forged, and raises KeyError here.
         values, library, dtype = self.arrays.pop(node["array"]), str(node["library"]), str(node["dtype"])
         return Array(library, dtype, as_complex(values) if dtype.startswith("complex") else values)
 
 
 def as_complex(pairs: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return pairs of reals along the last axis as complex numbers.
+    """Convert pairs of reals, which lie along the last axis, to complex numbers.
 
-    The result shares memory with `pairs` unless these are half-precision numbers.
+    The result shares memory with `pairs` unless the reals have half precision.
 
     Raises:
         ValueError: The last axis does not hold pairs of floating point numbers.

@@ -1,7 +1,7 @@
 """Frames, the messages between host, worker and child: a fixed header, then a payload whose length is in the header.
 
 The same frames carry requests (host to worker), answers (worker to host) and the reports of the process that runs the
-candidate (child to worker). The worker reads headers only; a payload is opaque until the host decodes it.
+candidate (child to worker). Of a case's frame, the worker reads only the header; the host decodes the payload.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ READY, DONE, LOG = 10, 11, 12
 # Child to worker. STARTED is sent before any code of the candidate runs, and goes no further than the worker. It is
 # followed by one OBSERVED or RAISED per case, or by BROKEN if `observe` can't be loaded. The worker passes these on.
 STARTED, OBSERVED, RAISED, BROKEN = 20, 21, 22, 23
-# The worker's own reports: TIMED_OUT for a case that ran too long, DIED for one whose child ended or broke another
+# The worker's own reports: TIMED_OUT for a case that ran too long, DIED for a case whose child ended or broke another
 # limit, and FAULT if the first child ended before STARTED.
 TIMED_OUT, DIED, FAULT = 30, 31, 32
 
@@ -45,7 +45,7 @@ def pack(kind: int, case: int, payload: bytes) -> bytes:
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Write all bytes to a descriptor, even if the pipe fills up meanwhile."""
+    """Write all bytes to a descriptor, in several parts if its pipe is full."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
@@ -63,7 +63,7 @@ class FrameReader:
         """Add bytes and yield the frames that they complete.
 
         Raises:
-            ValueError: A header announces a payload over the limit.
+            ValueError: A header announces a payload that is longer than the limit.
         """
         self._buffer += data
         while len(self._buffer) >= HEADER.size:

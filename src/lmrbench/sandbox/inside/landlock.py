@@ -1,7 +1,8 @@
-"""Landlock: rules of the kernel on the files, sockets and processes that a process and its children can reach.
+"""Landlock: restrict the files, sockets and other processes that a process and its children can reach.
 
-No privilege is needed. Rules can only be added: a process that restricts itself can neither leave its domain nor widen
-it. The version of the kernel's interface (ABI) determines what can be restricted; other restrictions are left out.
+No privilege is needed. Restrictions can only be added: the process and its children form a domain, which they can
+neither leave nor widen. The version of the kernel's interface (ABI) determines the restrictions that are possible; all
+others are left out.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import NamedTuple
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION = 1
 _PATH_BENEATH = 1
-# The first ABIs that can forbid truncating a file by its path, and signalling processes outside of the domain.
+# The first ABIs that can forbid truncating files by their path (3), and signalling processes outside of the domain (6).
 TRUNCATE_ABI, SCOPES_ABI = 3, 6
 # Rights on files, and the ABI that introduced each.
 _EXECUTE, _WRITE_FILE, _READ_FILE, _READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
@@ -23,27 +24,28 @@ _CHANGES = sum(1 << bit for bit in range(4, 13))
 _REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 _FIRST = _EXECUTE | _WRITE_FILE | _READ_FILE | _READ_DIR | _CHANGES
 _SINCE = {1: _FIRST, 2: _REFER, TRUNCATE_ABI: _TRUNCATE, 5: _IOCTL_DEV}
-# Binding and connecting TCP sockets; reaching abstract sockets and processes outside of the domain.
+# Rights to bind and connect TCP sockets. Scopes: abstract sockets and signals to processes outside of the domain.
 _TCP, _TCP_ABI = 3, 4
 _SCOPES = 3
 _OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
 
+# The rights that a rule can grant: read and execute; list a folder; read and write existing files; everything.
 READ = _EXECUTE | _READ_FILE | _READ_DIR
 LIST = _READ_DIR
 USE = _READ_FILE | _WRITE_FILE
 WRITE = READ | _WRITE_FILE | _CHANGES | _REFER | _TRUNCATE
-# Entries of /proc/PID that get no rule: those about the whole machine, and `task`, whose folders repeat them.
+# Entries of /proc/PID without a rule: those that show more than the process, and `task`, whose folders repeat them.
 _SHARED = {"net", "task", "mountstats"}
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Access(NamedTuple):
-    """A path, and what may be done with it and all below it.
+    """A rule: the rights on a path and on everything below it.
 
     Attributes:
         path: A file or a folder. If it does not exist, the rule is left out.
-        rights: A sum of `READ`, `LIST`, `USE` and `WRITE`.
+        rights: A combination (`|`) of `READ`, `LIST`, `USE` and `WRITE`.
     """
 
     path: str
@@ -54,22 +56,22 @@ class _Ruleset(ctypes.Structure):
     _fields_ = (("files", ctypes.c_uint64), ("network", ctypes.c_uint64), ("scopes", ctypes.c_uint64))
 
 
-# The kernel's structure is packed, which only makes a difference after the last field.
+# The kernel's structure is packed. This one need not be, because it has padding only after the last field.
 class _PathBeneath(ctypes.Structure):
     _fields_ = (("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32))
 
 
 def abi() -> int:
-    """Return the ABI of this kernel; 0 if it has no Landlock, or was started without it."""
+    """Return the version of this kernel's Landlock interface; 0 if it has no Landlock, or was started without it."""
     version: int = _libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION))
     return max(version, 0)
 
 
 def restrict(rules: Iterable[Access]) -> None:
-    """Restrict this process and all its children to some paths, and to sockets and processes of its own domain.
+    """Restrict this process and all its children to some paths, and to sockets and processes of their own domain.
 
     Args:
-        rules: The paths that can still be accessed, with the rights to them.
+        rules: The paths that can still be accessed, with the rights on each.
 
     Raises:
         OSError: The kernel has no Landlock, or refuses the rules.
@@ -77,7 +79,7 @@ def restrict(rules: Iterable[Access]) -> None:
     version = abi()
     files = sum(rights for since, rights in _SINCE.items() if since <= version)
     handled = _Ruleset(files, _TCP if version >= _TCP_ABI else 0, _SCOPES if version >= SCOPES_ABI else 0)
-    # Older kernels know only the first fields.
+    # Older kernels accept only the first fields of the structure.
     size = 8 if version < _TCP_ABI else 16 if version < SCOPES_ABI else 24
     ruleset = _call(_CREATE_RULESET, ctypes.byref(handled), ctypes.c_size_t(size), ctypes.c_uint32(0))
     try:
@@ -89,10 +91,10 @@ def restrict(rules: Iterable[Access]) -> None:
 
 
 def own_process() -> list[Access]:
-    """Return rules for the part of /proc about this process. The programs that it starts can read this part, too."""
+    """Return rules to read this process's own entries in /proc. Its children can read these entries, too."""
     own = f"/proc/{os.getpid()}"
     with os.scandir(own) as entries:
-        # A rule for a link, such as `root`, would be one for the folder that it leads to.
+        # Links such as `root` are left out, because a rule for a link would apply to the folder that it leads to.
         names = [entry.name for entry in entries if entry.name not in _SHARED and not entry.is_symlink()]
     return [Access(own, LIST), *(Access(f"{own}/{name}", READ) for name in names)]
 

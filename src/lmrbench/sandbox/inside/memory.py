@@ -1,4 +1,4 @@
-"""The memory that the processes of a sandbox hold together.
+"""Measure the memory that the processes of a sandbox hold together.
 
 This includes the pages of processes, their page tables, and memory that belongs to no process: buffers of sockets,
 pipes and terminals, and files in memory.
@@ -17,7 +17,7 @@ from pathlib import Path
 _PAGE = resource.getpagesize()
 # The kernel memory of an empty file.
 _INODE_BYTES = 2 << 10
-# Beyond a user's first pipes, the kernel grants two pages to a pipe, which makes one for each of its descriptors.
+# If a user has many pipes, the kernel limits each further pipe to two pages, that is, one page per descriptor.
 _DESCRIPTOR_BYTES = _PAGE
 _DATAGRAM = b"0002"
 # The most that the kernel queues in one direction of a terminal (TTYB_DEFAULT_MEM_LIMIT).
@@ -25,37 +25,41 @@ _TERMINAL_BYTES = 640 << 10
 
 
 def resident(pid: int | str) -> int:
-    """Return the anonymous memory of a process in bytes, including shared and swapped pages and its page tables."""
+    """Return the anonymous memory of a process in bytes, including shared pages, swapped pages and page tables."""
     return _listed(f"/proc/{pid}/status", b"RssAnon:", b"VmSwap:", b"VmPTE:")
 
 
 def excess(pids: Sequence[int], before: int, limit: int) -> int:
-    """Return by how many bytes processes exceed a limit; 0 if they do not.
+    """Return the number of bytes by which processes exceed a memory limit; 0 if they do not exceed it.
 
     Args:
         pids: The processes, without this one.
-        before: The bytes that this process held before it forked them, which do not count; 0 if it did not fork them.
-        limit: The bytes that they may hold together.
+        before: The bytes that this process held before it forked the others. They do not count against the limit. 0 if
+            it did not fork the others.
+        limit: The bytes that the processes may hold together.
     """
-    # This quick count includes a page once for each process that shares it. The exact count below is slower, because it
-    # walks the page tables.
+    # This quick count includes a shared page once for each process that shares it. The exact count below is slower,
+    # because the kernel has to walk the page tables.
     if sum(map(resident, pids)) <= limit:
         return 0
-    # Shared pages are divided equally, so each child has the same part of this process's pages as this process itself,
-    # however many other processes share them.
+    # A shared page is divided equally among its processes. So for the pages that the children inherited, each child is
+    # charged as much as this process, even if further processes share them.
     inherited = min(len(pids) * _proportional("self"), before)
     return max(0, sum(map(_proportional, pids)) - inherited - limit)
 
 
 def of_sockets() -> int:
-    """Return the bytes that the UNIX sockets of this network namespace can hold, full or not, open or in transit."""
+    """Return the bytes that the UNIX sockets of this network namespace could hold if they were full.
+
+    Sockets whose descriptors are in transit between processes are included.
+    """
     kinds = [fields[4] for fields in _table("/proc/net/unix")]
     datagrams = kinds.count(_DATAGRAM)
     return of_streams(len(kinds) - datagrams) + datagrams * _most_of_a_datagram_socket() if kinds else 0
 
 
 def of_streams(count: int) -> int:
-    """Return the bytes that `count` UNIX stream sockets can hold."""
+    """Return the bytes that `count` UNIX stream sockets could hold if they were full."""
     return count * _most_of_a_stream() if count else 0
 
 
@@ -73,12 +77,12 @@ def of_other_sockets() -> int:
 
 
 def of_terminals() -> int:
-    """Return the bytes that the pseudo-terminals of this namespace can hold, full or not."""
+    """Return the bytes that the pseudo-terminals of this namespace could hold if they were full."""
     return 2 * _TERMINAL_BYTES * sum(name.isdigit() for name in os.listdir("/dev/pts"))
 
 
 def of_folders(folders: Iterable[str]) -> int:
-    """Return the bytes that the files of these folders hold, each of which is a file system in memory."""
+    """Return the bytes that the files in these folders hold. Each folder must be a file system in memory."""
     total = 0
     for folder in folders:
         status = os.statvfs(folder)
@@ -88,10 +92,10 @@ def of_folders(folders: Iterable[str]) -> int:
 
 
 def of_descriptors(pid: int) -> int:
-    """Return the bytes that the pipes of a process can hold."""
+    """Return the bytes that the pipes of a process could hold, as if each of its descriptors were an end of a pipe."""
     folder = f"/proc/{pid}/fd"
     try:
-        # Since Linux 6.2 the size is the number of descriptors.
+        # Since Linux 6.2, the size of the folder is the number of descriptors.
         return (os.stat(folder).st_size or len(os.listdir(folder))) * _DESCRIPTOR_BYTES
     except PermissionError:
         return resource.getrlimit(resource.RLIMIT_NOFILE)[1] * _DESCRIPTOR_BYTES
@@ -101,13 +105,14 @@ def of_descriptors(pid: int) -> int:
 
 @cache
 def _most_of_a_stream() -> int:
-    # A message may be as long as the buffer, and is accepted as long as the buffer is not yet full.
+    # A socket accepts messages as long as its buffer is not full, and a message may be as long as the whole buffer.
     return 2 * _buffer()
 
 
 @cache
 def _most_of_a_datagram_socket() -> int:
-    # The queue also holds messages of closed senders, which are no longer listed. It can hold one more than its limit.
+    # The queue can hold one message more than its limit. All of it counts, because it also holds messages from senders
+    # that are closed and thus no longer listed.
     return (_most_that_wait() + 1 + 2) * _buffer()
 
 
@@ -120,20 +125,20 @@ def _most_that_wait() -> int:
 
 
 def _buffer() -> int:
-    # A pair of sockets, because the filter that is used with Landlock refuses single ones.
+    # A pair of sockets is used, because the system-call filter of Landlock workers refuses single sockets.
     one, other = socket.socketpair()
     with one, other:
         return one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
 
 
 def _table(path: str) -> list[list[bytes]]:
-    """Return the fields of each line except the first."""
+    """Return the fields of each line of a file except its first line, the header."""
     with open(path, "rb") as file:
         return [line.split() for line in file.readlines()[1:]]
 
 
 def _proportional(pid: int | str) -> int:
-    """Return the same as `resident`, with each page divided by the number of processes that share it."""
+    """Return the same as `resident`, but with each page divided equally among the processes that share it."""
     try:
         pages = _listed(f"/proc/{pid}/smaps_rollup", b"Pss_Anon:", b"SwapPss:", missing=False)
     except OSError:
@@ -143,7 +148,10 @@ def _proportional(pid: int | str) -> int:
 
 
 def _listed(path: str, *names: bytes, missing: bool = True) -> int:
-    """Return the sum in bytes of the named fields of a /proc file; 0 for an unreadable file if it may be missing."""
+    """Return the sum of the named fields of a /proc file, in bytes.
+
+    If the file can't be read, return 0 if `missing` is true, and raise OSError otherwise.
+    """
     try:
         lines = Path(path).read_bytes().splitlines()
     except OSError:

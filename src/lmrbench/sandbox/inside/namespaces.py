@@ -1,4 +1,4 @@
-"""Create the namespaces of a forked worker: processes, mounts, network and IPC, inside those of its template.
+"""Create the namespaces of a forked worker inside those of its template: process, mount, network and IPC namespaces.
 
 The system calls are the same as those of bwrap, but are made by a process that has already imported its packages.
 """
@@ -17,16 +17,16 @@ _NEWNS, _NEWCGROUP, _NEWIPC, _NEWUSER, _NEWPID, _NEWNET = (
 )
 _RDONLY, _NOSUID, _NODEV, _NOEXEC, _REMOUNT, _BIND = 1, 2, 4, 8, 32, 4096
 _PLAIN = _NOSUID | _NODEV
-# Entries of /proc that stay visible. Libraries choose their code by the processor that cpuinfo describes.
+# Entries of /proc that stay visible. Libraries read cpuinfo to select code for the processor.
 _KEPT_IN_PROC = {"cpuinfo", "filesystems", "version"}
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def leave_namespaces() -> None:
-    """Put this process into new namespaces; its next child is process 1 of a namespace of its own.
+    """Put this process into new namespaces. Its next child becomes process 1 of a new process namespace.
 
-    A user other than root gets a user namespace too, in which it keeps its user id, and may mount.
+    If the process is not root, it also gets a user namespace, in which it keeps its user id and may mount file systems.
 
     Raises:
         OSError: The kernel refuses the change.
@@ -43,11 +43,11 @@ def leave_namespaces() -> None:
 
 
 def mount_own(folders: Sequence[Path], folder_bytes: int) -> None:
-    """Give process 1 of new namespaces its own /proc, writable folders and view of control groups.
+    """Give this process, which is process 1 of new namespaces, its own /proc, writable folders and view of cgroups.
 
     Args:
-        folders: Folders that become empty file systems in memory.
-        folder_bytes: The size limit of each.
+        folders: The folders on which empty file systems in memory are mounted.
+        folder_bytes: The size limit of each folder.
 
     Raises:
         OSError: The kernel refuses the change.
@@ -67,9 +67,9 @@ def mount_own(folders: Sequence[Path], folder_bytes: int) -> None:
 
 
 def machine_entries() -> Iterator[tuple[Path, bool]]:
-    """Yield the machine-wide entries of /proc and whether each is a folder.
+    """Yield the machine-wide entries of /proc that must be hidden, and whether each is a folder.
 
-    Their counters would reveal the activity of one sandbox to another.
+    The counters in these entries would reveal the activity of one sandbox to another.
     """
     for entry in os.scandir("/proc"):
         if entry.name.isdigit() or entry.is_symlink() or entry.name in _KEPT_IN_PROC:

@@ -1,6 +1,6 @@
-"""Measure the sockets and unnamed files of a candidate's processes, if they share the namespaces of the host.
+"""Measure the sockets and unnamed files of a candidate's processes, if these share the namespaces of the host.
 
-Sockets hold memory, and files whose name was removed hold disk space, until they are closed.
+Until they are closed, sockets hold memory, and files whose name was removed hold disk space.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Opened(NamedTuple):
 
     Attributes:
         sockets: The number of sockets.
-        unnamed: The bytes on disk of each file without a name, by inode.
+        unnamed: The bytes on disk of each open file without a name, by inode.
     """
 
     sockets: int
@@ -26,7 +26,7 @@ class Opened(NamedTuple):
 
 
 def opened(pids: Iterable[int]) -> Opened:
-    """Return the sockets and unnamed files that processes hold open by descriptors.
+    """Return the sockets and unnamed files for which processes have open descriptors.
 
     Raises:
         PermissionError: A process runs a program that may not be read, so its open files are hidden.
@@ -36,7 +36,7 @@ def opened(pids: Iterable[int]) -> Opened:
     for pid in pids:
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             for entry in _descriptors(pid):
-                # The descriptor was closed meanwhile, or its process has begun to end and can no longer be read.
+                # Ignore descriptors that were closed meanwhile, or whose process is ending and can't be read any more.
                 with contextlib.suppress(OSError):
                     found = entry.stat()
                     if stat.S_ISSOCK(found.st_mode):
@@ -50,14 +50,14 @@ def _descriptors(pid: int) -> Iterable[os.DirEntry[str]]:
     try:
         return os.scandir(f"/proc/{pid}/fd")
     except PermissionError:
-        # The /proc entries of a process that is about to end, and has no memory any more, belong to root.
+        # Once an ending process has released its memory, its /proc entries belong to root.
         if Path(f"/proc/{pid}/statm").read_bytes().startswith(b"0 "):
             return []
         raise
 
 
 def mapped(pids: Iterable[int], folders: Sequence[Path]) -> dict[int, int]:
-    """Return, by inode, the mapped bytes of each file in one of these folders whose name was removed."""
+    """Return the bytes that processes map of each file whose name was removed from one of these folders, by inode."""
     places = tuple(f"{folder}/".encode() for folder in folders)
     found: dict[int, int] = {}
     for pid in pids:

@@ -15,9 +15,10 @@ _KILL_SECONDS = 10.0
 
 
 class ProcessorTime:
-    """The total processor time of processes that come and go.
+    """The total processor time of a changing set of processes.
 
-    Call `seconds` often: a process that starts and ends between two calls is missed unless its parent waits for it.
+    `seconds` must be called often: a process that starts and ends between two calls is missed, unless its parent waits
+    for it.
     """
 
     def __init__(self) -> None:
@@ -29,8 +30,9 @@ class ProcessorTime:
     def seconds(self, pids: Iterable[int]) -> float:
         """Return the processor seconds of these processes, of their ended children, and of all processes seen before.
 
-        The kernel adds the time of an ended child to the parent that waits for it. If no parent waits, the last
-        measured time is all that is known. Both sums are kept; the larger one is returned, and it never decreases.
+        The total is computed in two ways. The first sum is over these processes and those ended children for which
+        their parents have waited, because the kernel counts only these. The second sum is over the last measured times
+        of all processes seen. The larger sum is returned. The result never decreases.
         """
         with_children = 0
         for pid in pids:
@@ -54,10 +56,10 @@ def stat_fields(pid: int) -> list[str]:
 
 
 def descendants(own_namespace: bool) -> list[int]:
-    """Return every process below this one, including those that other processes have adopted.
+    """Return the ids of all descendants of this process, including those that other descendants have adopted.
 
     Args:
-        own_namespace: Whether this is process 1 of a namespace, in which every other process is a descendant.
+        own_namespace: Whether this process is process 1 of a namespace, where every other process is a descendant.
     """
     everyone = [int(name) for name in os.listdir("/proc") if name.isdigit()]
     if own_namespace:
@@ -74,7 +76,7 @@ def descendants(own_namespace: bool) -> list[int]:
 
 
 def kill_descendants(own_namespace: bool) -> None:
-    """Kill every process below this one and wait until all are gone.
+    """Kill all descendants of this process, and wait until they are gone.
 
     Raises:
         SystemExit: A process survived for ten seconds.
@@ -82,7 +84,7 @@ def kill_descendants(own_namespace: bool) -> None:
     deadline = time.monotonic() + _KILL_SECONDS
     while time.monotonic() < deadline:
         if own_namespace:
-            # One call signals all processes under a lock of the kernel, so that a fork bomb can't outrun it.
+            # The kernel holds a lock while this call signals all processes, so that a fork bomb can't outrun it.
             with contextlib.suppress(ProcessLookupError):
                 os.kill(-1, signal.SIGKILL)
         else:

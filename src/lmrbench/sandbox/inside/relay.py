@@ -1,8 +1,8 @@
-"""The worker's pipes: one class for frames to and from the host, and one that passes a child's frames on to the host.
+"""The worker's pipes: `HostChannel` exchanges frames with the host, and `Relay` passes a child's frames on to the host.
 
-Payloads move through files without a name, never through the worker's memory, because every later child is a copy of
-that memory. A payload waits in its file until it is complete, so a child that dies in the middle of a frame leaves the
-host's stream intact.
+Payloads move through files without a name, never through the worker's memory, because every later child gets a copy of
+that memory. A payload stays in its file until it is complete, so that a child that dies in the middle of a frame does
+not break the stream to the host.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class HostChannel:
         _copy(file, size - tail, tail, self.answers)
 
     def close(self) -> None:
-        """Close both descriptors, as a child does."""
+        """Close both descriptors. A child does so, because it must not reach the host."""
         os.close(self.requests)
         os.close(self.answers)
 
@@ -77,7 +77,7 @@ class Relay:
 
         Args:
             source: The descriptor of the pipe, which must not block.
-            spool: The descriptor of an empty file, which holds the payload of the current frame.
+            spool: The descriptor of an empty file, which will hold the payload of the current frame.
         """
         self._source = source
         self._spool = spool
@@ -91,7 +91,7 @@ class Relay:
             limit: The largest payload that is accepted, in bytes.
 
         Returns:
-            The frame's kind, case and payload length once it is complete; None before that and at the end.
+            The kind, case and payload length of the frame; None if the frame is incomplete or the stream has ended.
 
         Raises:
             OverflowError: The frame announces more than `limit` bytes.
@@ -115,7 +115,7 @@ class Relay:
         return kind, case, length
 
     def payload(self) -> bytes:
-        """Return the payload of the received frame. Only for payloads that later children may see."""
+        """Return the payload of the received frame. Use it only for payloads that later children may see."""
         return os.pread(self._spool, self.held, 0)
 
     def forward(self, destination: int) -> None:
@@ -130,7 +130,7 @@ class Relay:
 
 
 def _copy(file: int, start: int, count: int, destination: int) -> None:
-    """Write `count` bytes of a file, from `start` on, to a pipe within the kernel."""
+    """Copy `count` bytes of a file, from offset `start` on, to a pipe, without reading them into memory."""
     end = start + count
     while start < end:
         moved = os.sendfile(destination, file, start, end - start)

@@ -1,7 +1,7 @@
 """The repository of a job on disk: the files that were sent, and links into a folder that contains the other files.
 
-A subfolder with none of the sent files is linked as a whole. The time that this takes depends on the number of entries
-next to the sent files, not on the size of the repository.
+A subfolder that contains none of the sent files is linked as a whole. So the time to lay out a repository depends on
+the number of entries next to the sent files, not on the size of the repository.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ def lay_out(repo: Path, files: dict[str, bytes], tree: Path | None) -> None:
     """Write files to a new folder, and link to all other files of a tree.
 
     Args:
-        repo: The folder to make.
-        files: The content of the sent files, by path.
-        tree: The folder of the repository's other files, if it has any.
+        repo: The folder to create.
+        files: The content of the files that the host sent, by path.
+        tree: The folder that contains the repository's other files; None if all files were sent.
     """
     folders = {parent for name in files for parent in PurePosixPath(name).parents}
     for folder in sorted(folders | {PurePosixPath()}, key=lambda item: len(item.parts)):

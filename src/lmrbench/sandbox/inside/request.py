@@ -1,4 +1,4 @@
-"""One request in the worker: fork children for its cases, watch their limits, and report the cases that they lose."""
+"""Run one request in the worker: fork children for its cases, watch their limits, and report cases whose child died."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from .scratch import Scratch
 
 MAX_FAULT = 1000
 SAMPLE_SECONDS = 0.05
-# How many processor seconds beyond the check's limit a process may use before the kernel kills it.
+# The kernel kills a process that uses this many processor seconds more than the check's limit.
 CPU_GRACE = 2
-# The seconds between two searches of the mappings for files without a name. A search takes milliseconds.
+# The seconds between two searches for mapped files without a name. A search takes milliseconds.
 _MAPPED_SECONDS = 1.0
-# Such a file counts as at least the limit on files divided by this number: the kernel reports how much of it is mapped,
-# not how long it is.
+# Such a file counts as at least the limit on file bytes divided by this number, because the kernel reports only the
+# size of the mapping, not that of the file.
 _MAPPED_PART = 8
 
 
 class RequestRun:
-    """The run of one request: a child for its cases, and another after each that dies, until all cases are reported.
+    """The run of one request. A child runs its cases; whenever a child dies, another one runs the remaining cases.
 
     Attributes:
-        used: Processor seconds of all children, counted from the moment when the candidate could start.
-        peak_kb: The largest resident size of any child, in kilobytes.
+        used: Processor seconds of all children, counted from the moment at which the candidate could start.
+        peak_kb: The peak resident size of the largest child, in kilobytes.
     """
 
     def __init__(
@@ -53,16 +53,17 @@ class RequestRun:
         own_namespace: bool,
         rules: Sequence[Access] | None,
     ) -> None:
-        """Prepare a run, which `needs_child` and `run_child` drive.
+        """Prepare the run. Then call `run_child` as long as `needs_child` returns True.
 
         Args:
             request: The message of the host's REQUEST frame.
             body: The descriptor of the file that holds the request's body.
-            log: The descriptor of the file for what children print.
+            log: The descriptor of the file for the output of children.
             host: The pipes to the host.
             scratch: The folders that children may write to.
-            own_namespace: Whether the worker is process 1 of a namespace of its own.
-            rules: The paths that Landlock lets children access, besides their own part of /proc; None without Landlock.
+            own_namespace: Whether the worker is process 1 of a process namespace of its own.
+            rules: The paths that Landlock allows children to access, besides their own entries in /proc; None without
+                Landlock.
         """
         self._rules = rules
         self._request = request
@@ -86,7 +87,7 @@ class RequestRun:
         self.peak_kb = 0
 
     def needs_child(self) -> bool:
-        """Return whether another child is due: cases and time are left, and the host has not sent STOP."""
+        """Return whether another child must run: cases and time are left, and the request has not ended early."""
         return not self._ended and self._case < self._count and self._seconds_left() > 0
 
     def run_child(self) -> None:
@@ -129,7 +130,7 @@ class RequestRun:
             return
         if not self._started and self._case == 0:
             # No code of the candidate has run yet, so the candidate is not at fault. Later children are treated
-            # differently, because they may fail because of something that an earlier child left behind.
+            # differently, because something that an earlier child left behind may make them fail.
             self._ended = True
             self._host.send(FAULT, -1, (self._fault or reason or _ending(status)).encode())
         elif self._case < self._count:
@@ -139,8 +140,8 @@ class RequestRun:
     def _become_child(self, out: int) -> None:
         self._host.close()
         os.setsid()
-        # Each child opens the null device anew, because flags that a candidate sets belong to the open file and would
-        # stay for later children.
+        # Each child opens the null device itself. If children shared an open file, flags that a candidate sets on it
+        # would persist for later children.
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)
         os.close(nothing)
@@ -159,8 +160,8 @@ class RequestRun:
         )
         head_bytes = self._request["head_bytes"]
         head = json.loads(os.pread(self._body, head_bytes, 0))
-        # Cases are restored before the repository can be imported, because its modules could replace the ones that
-        # this imports.
+        # Cases are restored before the repository can be imported. Otherwise modules of the repository could replace
+        # those that `restore_cases` imports.
         drawn = restore_cases(os.pread(self._body, self._request["cases_bytes"], head_bytes))
         os.close(self._body)
         if self._rules is not None:
@@ -177,7 +178,7 @@ class RequestRun:
 
         Returns:
             The kind of the frame to send for the current case, the reason (empty unless a limit was broken), and the
-            processor seconds that passed before the child started, in which the worker laid out the repository.
+            processor seconds that the child used before STARTED, for example to lay out the repository.
         """
         poll = select.poll()
         poll.register(reports, select.POLLIN)
@@ -185,7 +186,7 @@ class RequestRun:
         poll.register(self._host.requests, select.POLLIN)
         before = (self._case, self._started)
         began, case_began, overhead = time.monotonic(), 0.0, 0.0
-        # The mappings of earlier children are gone.
+        # Earlier children have ended, so their mappings no longer exist.
         self._mapped, self._search_again = {}, began + _MAPPED_SECONDS
         limits = self._request["limits"]
         most = limits["memory_mb"] << 20
@@ -201,7 +202,7 @@ class RequestRun:
             if what := self._out_of_time(time.monotonic() - began, spent - case_began):
                 return TIMED_OUT, what, overhead
             try:
-                # Before STARTED, a child holds nothing of the candidate's, and its descriptors cannot be read.
+                # Before STARTED, the candidate can't have opened anything, and the child's descriptors can't be read.
                 held_open = opened(pids) if self._started and not self._own_namespace else Opened(0, {})
             except PermissionError:
                 return DIED, "ran a program that hides its open files", overhead
@@ -226,7 +227,7 @@ class RequestRun:
                 return DIED, "", overhead
 
     def _file_bytes(self, relay: Relay, pids: Sequence[int], held_open: Opened) -> int:
-        """Return the bytes of the files of these processes, with or without a name."""
+        """Return the bytes of all files that candidates have written, with or without a name."""
         if self._own_namespace:
             return self._scratch.usage() - relay.held
         most = self._request["limits"]["disk_mb"] << 20
@@ -238,12 +239,12 @@ class RequestRun:
         return self._scratch.count(most) + sum((self._mapped | held_open.unnamed).values())
 
     def _seconds_left(self) -> float:
-        """Return the seconds left to all cases together, of processor time or wall-clock time, whichever is less."""
+        """Return the seconds left for all cases: processor seconds or wall-clock seconds, whichever is less."""
         left: float = min(self._request["check_seconds"] - self.used, self._deadline - time.monotonic())
         return left
 
     def _out_of_time(self, elapsed: float, used: float) -> str:
-        """Return a message about the time limit that was reached, or "" if none was.
+        """Return a message about the time limit that was reached, or "" if no limit was reached.
 
         Args:
             elapsed: Wall-clock seconds of the current case.
@@ -262,11 +263,11 @@ class RequestRun:
         return ""
 
     def _pass_on(self, relay: Relay) -> bool:
-        """Pass on what the child has written so far; return whether that completed a frame.
+        """Pass on the frames that the child has completed so far; return whether there were any.
 
         Raises:
-            ValueError: A frame is out of turn, or ends this child.
-            OverflowError: The child sends more bytes than it may.
+            ValueError: A frame is out of turn, or a later child could not load `observe`.
+            OverflowError: The child sends more bytes than its limit on output.
         """
         frames = 0
         while frame := relay.receive(self._output_left):
@@ -283,8 +284,8 @@ class RequestRun:
             self._fault = relay.payload().decode("utf-8", "replace")
         elif kind == BROKEN and self._started and self._case:
             # An earlier child could load `observe`, so something that it left behind is to blame, and only the current
-            # case is lost. The payload is not quoted: it comes from the candidate, and later children could find it in
-            # this process.
+            # case is lost. The payload comes from the candidate. It is not quoted, because later children could find it
+            # in the memory of this process.
             raise ValueError("the code can't be loaded again after one of its processes has died")
         elif kind == BROKEN and self._started and not self._ended:
             self._ended = True

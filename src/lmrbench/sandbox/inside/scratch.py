@@ -1,4 +1,4 @@
-"""The folders that a candidate may write to. They are measured while it runs and emptied afterwards."""
+"""The folders that a candidate may write to. They are measured while the candidate runs, and emptied afterwards."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-# An empty file occupies no block, but about a kilobyte of kernel memory.
+# An empty file occupies no block on disk, but about a kilobyte of kernel memory.
 _INODE_BYTES = 1024
 
 
@@ -18,7 +18,7 @@ class Scratch:
     """The writable folders of a worker. Children start in the folder `start`."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
-        """Remember the folders, the first of which is `start`, and their modes."""
+        """Record the folders and their modes. The first folder becomes `start`."""
         self.start = folders[0]
         self.folders = folders
         self._modes = [folder.stat().st_mode & 0o7777 for folder in folders]
@@ -26,14 +26,14 @@ class Scratch:
         self._count_again = 0.0
 
     def unnamed_file(self) -> int:
-        """Open an empty file that no path leads to, and return its descriptor."""
+        """Create an empty file without a name, and return its descriptor."""
         path = self.start / "unnamed"
         file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
         os.unlink(path)
         return file
 
     def usage(self) -> int:
-        """Return the bytes of the files in the folders, each of which is a file system of its own."""
+        """Return the bytes that all files in the folders occupy. Each folder must be a file system of its own."""
         usage = [os.statvfs(folder) for folder in self.folders]
         return sum(
             (item.f_blocks - item.f_bfree) * item.f_frsize + (item.f_files - item.f_ffree) * _INODE_BYTES
@@ -43,8 +43,8 @@ class Scratch:
     def count(self, most: int) -> int:
         """Return the bytes of all files that have a name in the folders, counted one by one.
 
-        Counting stops when the count exceeds `most`. A folder that can't be listed counts as more than `most`. So that
-        counting takes at most half of the time, a call that comes too soon returns the previous count.
+        Counting stops when the count exceeds `most`. A folder that can't be listed counts as more than `most`. A call
+        that comes too soon returns the previous count, so that counting takes at most half of the time.
         """
         began = time.monotonic()
         if began >= self._count_again:
@@ -53,7 +53,7 @@ class Scratch:
         return self._counted
 
     def wipe(self) -> bool:
-        """Empty all folders; return whether that worked."""
+        """Empty all folders; return whether they are empty."""
         self._count_again = 0.0
         try:
             for folder, mode in zip(self.folders, self._modes, strict=True):
@@ -64,7 +64,7 @@ class Scratch:
 
 
 def _bytes_below(folders: Sequence[Path], most: int) -> int:
-    """Return the bytes of everything below folders, whatever a candidate does there meanwhile; see `Scratch.count`."""
+    """Return the bytes of everything below folders, even if a candidate changes them meanwhile; see `Scratch.count`."""
     total, waiting = 0, [str(folder) for folder in folders]
     while waiting and total <= most:
         try:
@@ -88,7 +88,7 @@ def _bytes_below(folders: Sequence[Path], most: int) -> int:
 
 
 def _empty(folder: Path, mode: int) -> None:
-    """Remove everything in a folder, whatever a candidate did to it, and reset its mode and its times."""
+    """Remove everything in a folder, even if a candidate has changed permissions, and reset its mode and times."""
     if folder.stat().st_mode & 0o7777 != mode:
         folder.chmod(mode)
     for entry in os.scandir(folder):
@@ -96,12 +96,12 @@ def _empty(folder: Path, mode: int) -> None:
             shutil.rmtree(entry.path, onerror=_unlock)
         else:
             os.unlink(entry.path)
-    # A candidate may have set the times, and the next one could read them.
+    # Otherwise a candidate could set the times to leave a message for a later one.
     os.utime(folder)
 
 
 def _unlock(function: Any, path: str, error: Any) -> None:
-    """Make a path that a candidate has locked writable, and remove it."""
+    """Remove a path that `shutil.rmtree` could not remove, after making it and its folder writable."""
     os.chmod(os.path.dirname(path), 0o700)
     if os.path.islink(path):
         # chmod would follow the link and change the mode of a file elsewhere.

@@ -1,8 +1,8 @@
-"""Process 1 of a namespace that an agent works in: runs commands and transfers files for the host.
+"""Process 1 of the namespace in which an agent works: runs commands and transfers files for the host.
 
-Each connection to the inherited socket is one request: a line of JSON, then the bytes that it announces. The output of
-a command is streamed back in frames. If the host hangs up first, the command and its process group are killed.
-Background processes that a command started keep running, as in a terminal.
+Each connection to the inherited socket is one request: a line of JSON, then as many bytes as this line announces. The
+output of a command is streamed back in frames. If the host hangs up before the command ends, the command and its
+process group are killed. Otherwise background processes that the command started keep running, as in a terminal.
 """
 
 from __future__ import annotations
@@ -33,19 +33,20 @@ STDOUT, STDERR, ENDED, CONTENT, FAILED = range(1, 6)
 SAMPLE_SECONDS = 0.2
 # The time that the kernel takes to free the memory of a killed process.
 _KILL_SECONDS = 0.02
-# The limit on open files. It also limits the pipes in transit between processes, which can't be seen.
+# The limit on open files. It also bounds the pipes whose descriptors are in transit between processes, which /proc does
+# not show.
 _OPEN_FILES = 8192
-# How long output of a command's children is still read after the command has ended.
+# After a command has ended, the output of its children is read for this time.
 LINGER_SECONDS = 0.3
 _CHUNK = 1 << 16
 
 
 class CommandServer:
-    """Answers the host's requests, one thread for each, and reaps orphaned processes."""
+    """Answers each request of the host in a thread of its own, and reaps orphaned processes."""
 
     def __init__(self) -> None:
         """Start with no commands."""
-        # The ids of processes that a thread waits for, and that must not be reaped.
+        # The ids of the processes for which a thread waits. `_reap` must leave them to that thread.
         self.running: set[int] = set()
         self.lock = threading.Lock()
 
@@ -98,16 +99,16 @@ class CommandServer:
                     stream.close()
 
     def watch(self, memory_bytes: int, folders: Sequence[str]) -> None:
-        """Reap orphans, and kill the largest processes while all together hold too much memory. Never returns.
+        """Reap orphans, and kill the largest processes as long as all together hold too much memory. Never returns.
 
         Args:
-            memory_bytes: The most that all processes may hold.
-            folders: File systems in memory, whose files count as well.
+            memory_bytes: The limit on the memory of all processes together, in bytes.
+            folders: The mount points of file systems in memory. Their files count against the limit as well.
         """
         while True:
             time.sleep(SAMPLE_SECONDS)
             while over := self._excess(memory_bytes, folders):
-                # Memory that belongs to no process is freed when the descriptors that lead to it are closed.
+                # Killing a process also frees the buffers of its pipes, which are closed with its descriptors.
                 held = {pid: memory.resident(pid) + memory.of_descriptors(pid) for pid in self._others()}
                 for pid in sorted(held, key=held.__getitem__, reverse=True):
                     if over <= 0 or not held[pid]:
@@ -132,13 +133,13 @@ class CommandServer:
         with self.lock:
             for pid in self._others():
                 if pid not in self.running:
-                    # A process whose parent is still alive is not a child of this one.
+                    # A process whose parent is still alive is not a child of this process.
                     with contextlib.suppress(ChildProcessError):
                         os.waitpid(pid, os.WNOHANG)
 
 
 def send(connection: socket.socket, kind: int, payload: bytes) -> None:
-    """Send one frame."""
+    """Send one frame to the host."""
     connection.sendall(FRAME.pack(kind, len(payload)) + payload)
 
 
@@ -163,12 +164,12 @@ def read_file(path: str, limit: int) -> bytes:
     Raises:
         OSError: The file cannot be read, is not a regular file, or has more than `limit` bytes (EFBIG).
     """
-    # Opening a pipe without a writer must not block.
+    # Without O_NONBLOCK, opening a named pipe that has no writer would block.
     flags = os.O_RDONLY | os.O_NONBLOCK
     try:
         fd = os.open(path, flags | os.O_NOATIME)
     except PermissionError:
-        # Another user's file: its access time cannot be preserved, if it can be read at all.
+        # O_NOATIME is refused for the file of another user. The file may still be readable.
         fd = os.open(path, flags)
     with os.fdopen(fd, "rb") as file:
         mode = os.fstat(fd).st_mode
@@ -186,7 +187,7 @@ def _feed(stream: BinaryIO, data: bytes) -> None:
 
 
 def _pass_on(process: subprocess.Popen[bytes], connection: socket.socket) -> bool:
-    """Send a command's output until the command has ended; return False if the host hung up first."""
+    """Send a command's output to the host until the command has ended; return False if the host hung up first."""
     assert process.stdout is not None
     assert process.stderr is not None
     kinds = {process.stdout.fileno(): STDOUT, process.stderr.fileno(): STDERR}
@@ -220,14 +221,15 @@ def _pass_on(process: subprocess.Popen[bytes], connection: socket.socket) -> boo
 
 
 def _end_with_host() -> None:
-    # The signal that PR_SET_PDEATHSIG requests is not delivered to a process of another user.
+    # Standard input ends when the host ends. PR_SET_PDEATHSIG is no substitute, because its signal is not delivered to
+    # a process of another user.
     while os.read(0, 1):
         pass
     os._exit(0)
 
 
 def main() -> None:
-    """Serve the socket until the host closes standard input, or is gone."""
+    """Parse the command line, and answer requests until the host closes standard input or ends."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--socket", type=int, required=True)
     parser.add_argument("--memory-mb", type=int, required=True)
@@ -238,7 +240,7 @@ def main() -> None:
     arguments = parser.parse_args()
     become_user(arguments.user)
     confine_agent()
-    # The handler does nothing. SIG_IGN is not used, because children inherit ignored signals.
+    # A handler that does nothing is used instead of SIG_IGN, because children would inherit an ignored signal.
     signal.signal(signal.SIGINT, lambda *_: None)
     for kind, limit in (
         (resource.RLIMIT_NPROC, arguments.processes),

@@ -1,7 +1,8 @@
-"""System-call filters: the calls that the kernel refuses to a process and to everything that it starts.
+"""System-call filters, by which the kernel refuses certain calls to a process and to everything that it starts.
 
-A filter consists of a table of refused calls, and of rules on the arguments of others. A call is refused if any of the
-filters in force refuses it. A call is identified by its numbers on x86_64 and aarch64; None if the machine lacks it.
+A filter consists of a table of refused calls, and of rules on the arguments of other calls. A call is refused if any of
+the filters in force refuses it. A call is given by the pair of its numbers on x86_64 and aarch64; a number is None if
+the call does not exist there.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 Numbers = tuple[int | None, int | None]
 _Instruction = tuple[int, int, int, int]
 
-# From this number on, all machines number their calls alike.
+# From this number on, a call has the same number on all machines.
 FIRST_SHARED_NUMBER = 424
 
 
@@ -34,12 +35,13 @@ class Rule(NamedTuple):
     """A condition on an argument under which a call is refused.
 
     Attributes:
-        argument: The position of the argument.
+        argument: The position of the argument, counted from 0.
         values: The values that it is compared with.
         only: True to refuse all other values, False to refuse these.
         mask: The bits of the argument that are compared.
-        answer: The error that the call returns; with 0 it seems to succeed.
-        when: Position and value of another argument; the rule applies only to calls with this value.
+        answer: The error that a refused call returns; with 0, it does nothing and seems to succeed.
+        when: The position and the value of another argument. The rule applies only to calls with this value; None for
+            all calls.
     """
 
     argument: int
@@ -78,9 +80,9 @@ def compiled(
     Args:
         refused: The calls that return EPERM.
         rules: Conditions on the arguments of further calls.
-        unknown: The calls that return ENOSYS, after which libraries fall back to older calls.
-        newest: The allowed calls from FIRST_SHARED_NUMBER on; all others, including those of future kernels, return
-            ENOSYS. None allows all.
+        unknown: The calls that return ENOSYS, so that libraries fall back to older calls.
+        newest: The allowed calls from FIRST_SHARED_NUMBER on. All other calls from there on, including those of future
+            kernels, return ENOSYS. None allows all calls.
         ignored: The calls that do nothing and seem to succeed.
 
     Returns:
@@ -100,8 +102,8 @@ def compiled(
         (_AT_LEAST, 0, 1, _X32_BIT),
         (_RETURN, 0, 0, _ERRNO | errno.EPERM),
     ]
-    # The kernel skips the program for calls that are always allowed. Of the other calls, those with rules are the most
-    # common, so they come first.
+    # The kernel does not run the program for calls that are always allowed. Of the other calls, those with rules are
+    # the most frequent, so they are tested first.
     for numbers, its_rules in rules.items():
         block = [instruction for rule in its_rules for instruction in _block(rule)]
         program += _if_equal(numbers[machine], [*block, (_RETURN, 0, 0, _ALLOW)])

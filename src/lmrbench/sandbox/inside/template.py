@@ -1,9 +1,9 @@
 """The template program: imports the packages of the tasks once, and forks workers that start with these packages.
 
-It reads from the socket that is its standard input. A message names modules to import, or comes with the three standard
-streams of a worker to fork. The template sees neither jobs nor candidates: a worker enters namespaces of its own and
-closes the socket before the host sends it anything. The template ends when the host hangs up, and all workers end with
-it.
+It reads messages from a socket, which is its standard input. A message either names modules to import, or comes with
+three descriptors, the standard streams of a worker to fork. The template sees neither jobs nor candidates: a worker
+enters namespaces of its own and closes the socket before the host sends a job to it. The template ends when the host
+hangs up, and all workers end with it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from .confine import refuse_huge_pages
 from .namespaces import leave_namespaces, mount_own
 from .worker import preload, serve
 
-# Modules that programs often import with a package, and that take as long to import as the package itself.
+# Modules to import together with a package. Programs often need them, and importing them takes as long as importing the
+# package itself.
 _BESIDE = {
     "numpy": ("numpy.ma", "numpy.typing"),
     "scipy": ("scipy.optimize", "scipy.special"),
@@ -78,7 +79,7 @@ class Template:
         os.close(out)
         with os.fdopen(numbers, encoding="utf-8") as file:
             said = file.read()
-        # After the end of the process in between, the worker is a child of the template.
+        # When the process in between has ended, the worker becomes a child of the template.
         os.waitpid(between, 0)
         if not said.isdigit():
             self._host.send(json.dumps({"error": said or "the template could not fork"}).encode())
@@ -88,7 +89,7 @@ class Template:
         os.close(worker)
 
     def _fork(self, user: int | None, streams: Sequence[int], out: int) -> NoReturn:
-        """Enter new namespaces, fork the worker there, and write its process id, or an error, to `out`."""
+        """Enter new namespaces, fork the worker, and write the worker's process id, or an error message, to `out`."""
         try:
             leave_namespaces()
             worker = os.fork()
@@ -102,7 +103,10 @@ class Template:
             os._exit(0)
 
     def _become_worker(self, user: int | None, streams: Sequence[int]) -> NoReturn:
-        """Wait for the host's first byte, which comes after the template has become the parent, and serve the host."""
+        """Set up the standard streams, wait for a first byte from the host, and serve the host.
+
+        The host sends this byte after the template has become the parent of this process.
+        """
         try:
             for number, stream in enumerate(streams):
                 os.dup2(stream, number)
@@ -121,8 +125,8 @@ class Template:
 def _use_huge_pages() -> None:
     """Move the memory of this process to huge pages, if the kernel can (Linux 6.1).
 
-    A fork copies an entry of the page table for each page, and its end removes them. With torch imported there are
-    50,000 small pages, which take most of the time of a short job.
+    A fork copies a page-table entry for each page, and the exit of the child removes these entries. With torch
+    imported, there are 50,000 small pages, which cost most of the time of a short job.
     """
     libc = ctypes.CDLL(None)
     for line in Path("/proc/self/maps").read_text().splitlines():

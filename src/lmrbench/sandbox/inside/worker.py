@@ -1,15 +1,15 @@
 """The worker program: imports the packages of the tasks once, then forks a child for each request.
 
 It reads frames from its standard input and answers on its standard output. A request is followed by its body
-(`observe`, the drawn cases and the files of a repository), which only the child reads, because later children could
-find anything that is in the worker's memory. The answer consists of the child's frames, passed on unread as they
-arrive, and of the worker's own frames for cases whose child died. After each request, every process of the child is
-dead and every file that it wrote is removed; if that fails, the worker exits and the host starts another.
+(`observe`, the drawn cases and the files of a repository). Only the child reads the body, because later children could
+read anything that is in the worker's memory. The answer consists of the child's frames, passed on unread as they
+arrive, and of the worker's own frames for cases whose child died. After each request, the worker kills every process of
+the child and removes every file that they wrote. If that fails, it exits, and the host starts another worker.
 
 Time limits count the processor time of all processes of the child. A limit on wall-clock time, several times as long,
-catches a child that sleeps.
+stops a child that sleeps.
 
-In a namespace of its own the worker is process 1, so that no child can kill or stop it.
+If the worker has a process namespace of its own, it is process 1 there, so that no child can kill or stop it.
 """
 
 from __future__ import annotations
@@ -47,8 +47,9 @@ class ForkServer:
         Args:
             host: The pipes to the host.
             scratch: The folders that children may write to.
-            own_namespace: Whether the worker is process 1 of a namespace of its own.
-            rules: The paths that Landlock lets children access, besides their own part of /proc; None without Landlock.
+            own_namespace: Whether the worker is process 1 of a process namespace of its own.
+            rules: The paths that Landlock allows children to access, besides their own entries in /proc; None without
+                Landlock.
         """
         self._rules = rules
         self._host = host
@@ -85,15 +86,15 @@ class ForkServer:
 
 
 def preload(modules: Sequence[str]) -> None:
-    """Import modules for all later children of this process."""
+    """Import modules in this process, so that all children that it forks later have them."""
     for name in modules:
         importlib.import_module(name)
     torch: Any = sys.modules.get("torch")
     if torch is not None:
         torch.set_num_threads(1)
     if torch is not None and "torch.optim" in modules:
-        # An optimizer's first step imports further modules that `import torch` doesn't. It is taken here once, so that
-        # children don't have to.
+        # The first step of an optimizer imports modules that `import torch` does not. One step is taken here, so that
+        # children need not import these modules.
         weight = torch.zeros(1, requires_grad=True)
         weight.grad = torch.zeros(1)
         torch.optim.SGD([weight], lr=0.1).step()
@@ -113,8 +114,8 @@ def serve(
     Args:
         folders: The folders that children may write to.
         user: The user and group id to become if the process starts as root.
-        own_namespace: Whether this is process 1 of a namespace of its own.
-        rules: The paths that Landlock lets this process access, besides /proc; None without Landlock.
+        own_namespace: Whether this is process 1 of a process namespace of its own.
+        rules: The paths that Landlock allows this process to access, besides /proc; None without Landlock.
         reads_all: Whether this process may still read all files after it has become `user`; see `become_user`.
     """
     host = HostChannel(os.dup(0), os.dup(1))
@@ -130,7 +131,7 @@ def serve(
     try:
         ForkServer(host, Scratch(folders), own_namespace, rules).serve()
     finally:
-        # In a namespace, all descendants end with process 1. Without one, they would keep running.
+        # If the worker is process 1 of a namespace, the kernel ends its descendants. Otherwise they would keep running.
         if not own_namespace:
             kill_descendants(own_namespace)
 
