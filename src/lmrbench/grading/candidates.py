@@ -56,7 +56,7 @@ def prepare(submission: Submission, task: Task) -> Candidate:
     try:
         files, warnings = read_submission(task, submission)
     except Exception as error:
-        # If there is no code, a warning from collecting the answer says more than the error.
+        # If there is no code, the first warning from collecting the answer is more helpful than the error.
         refusal = refusal_of(error) if submission.code or not submission.warnings else submission.warnings[0]
         text = json.dumps({"code": submission.code, "refusal": refusal}, sort_keys=True)
         return Candidate(submission, task, None, refusal, submission.warnings, files_digest({"": text.encode()}))
@@ -64,7 +64,7 @@ def prepare(submission: Submission, task: Task) -> Candidate:
 
 
 def refusal_of(error: Exception) -> str:
-    """Return the reason for refusing a candidate; re-raise the error if the machine or the task is at fault."""
+    """Return the reason for refusing a candidate. Re-raises the error if the machine or the task is at fault."""
     if isinstance(error, SubmissionError):
         return str(error)
     if isinstance(error, LmrbenchError | OSError | MemoryError):

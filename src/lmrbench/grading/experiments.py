@@ -66,7 +66,7 @@ def decisive(metrics: Metrics) -> Metrics:
 
 
 def flat(value: object, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield each value in nested dicts and lists after its path, such as `evaluation/loss`."""
+    """Yield the path, such as `evaluation/loss`, and the value of each item in nested dicts and lists."""
     items: Iterable[tuple[object, object]]
     if isinstance(value, dict):
         items = value.items()

@@ -1,4 +1,4 @@
-"""Grade answers in one call."""
+"""Grade submissions in one call."""
 
 from __future__ import annotations
 
@@ -29,14 +29,13 @@ def grade(
         submissions: the submissions. One that can't be used gets a failed grade, not an error.
         tasks: the tasks of your own suite, as `load_suite` returns them; by default those that come with lmrbench.
         seeds: the seeds of the cases, all of which must match; by default this installation's own secret seed.
-        sandbox: the back end: `bubblewrap`, `landlock`, `docker`, `process`, or one of another package. `auto` takes
-            the first of bubblewrap, landlock and docker that works.
+        sandbox: the name of a back end: `bubblewrap`, `landlock`, `docker`, `process`, or one that another package
+            provides. `auto` uses the first of bubblewrap, landlock and docker that works.
         workers: number of warm workers; by default one per core.
         isolate: whether to keep the code of different systems from running at the same time.
 
     Returns:
-        The grades, in the order of the submissions. Nothing is stored, except that the reference's observations are
-        cached.
+        The grades, in the order of the submissions. They are not stored; only the references' observations are cached.
 
     Raises:
         UsageError: a submission names an unknown task.

@@ -1,4 +1,4 @@
-"""Outputs of references, observed once for each grading digest, seed and environment, and cached.
+"""Observe the outputs of references once for each grading digest, seed and environment, and cache them.
 
 References are run on drawn cases in the same way as candidates. Cache entries are signed; an entry that is damaged, or
 that another installation wrote, is replaced. If a reference can't be observed, the task (`TaskError`) or the machine
@@ -31,7 +31,7 @@ from lmrbench.tasks.digests import grading_digest
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.workspace import third_party_imports
 
-# The number of references that are observed before their outputs are cached.
+# References are observed in batches of this size. The outputs of a batch are cached when all of it has been observed.
 _AT_ONCE = 16
 
 
@@ -44,7 +44,8 @@ class ReferenceOutputs(Record):
         observations: the encoded observation of each case.
         case_seconds: processor seconds of each case.
         seconds: processor seconds of all cases together.
-        given: for each case, whether an answer whose functions only raise ValueError, or only return None, matches it.
+        given: for each case, whether it is matched by an answer whose functions only raise ValueError or only return
+            None.
         edge: the numbers of the edge cases.
     """
 
@@ -60,7 +61,7 @@ class ReferenceOutputs(Record):
 
     @property
     def drawn(self) -> Cases:
-        """The cases, as an argument of `Job`."""
+        """The cases in the form that a `Job` takes."""
         return Cases(self.names, self.cases, self.edge)
 
     @cached_property
@@ -70,7 +71,7 @@ class ReferenceOutputs(Record):
 
 
 def environment_digest(task: Task) -> str:
-    """Return a short digest of this machine's environment, as far as a task's observations depend on it.
+    """Return a short digest of those parts of this machine's environment that a task's observations depend on.
 
     Raises:
         SandboxError: a package that the task imports is not installed.
@@ -115,7 +116,8 @@ def reference_outputs(
         require_check(task)
         digest, environment = grading_digest(task), environment_digest(task)
         for seed in seeds:
-            # The name contains the seed of the random number generators, because reference and candidate must share it.
+            # The file's name contains the seed of the random number generators, because a candidate must run with the
+            # same one as the reference.
             file = cache_folder() / "golden" / f"{digest[:32]}-{seed}-{random_seed_of(seed)}-{environment}.json"
             if (kept := _kept(file)) is None:
                 todo.append((task, seed, file))
@@ -163,7 +165,7 @@ def _kept(file: Path) -> ReferenceOutputs | None:
 
 
 def outputs_of(task: Task, seed: int, cases: Cases, outcome: Outcome) -> ReferenceOutputs:
-    """Return a reference's outputs, given the outcome of its job.
+    """Convert the outcome of a reference's job to the reference's outputs.
 
     Raises:
         TaskError: the reference fails its own check.

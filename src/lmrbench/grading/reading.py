@@ -75,7 +75,7 @@ def read_in_one_layout(files: Mapping[str, bytes]) -> dict[str, str]:
 
 
 def read_excerpts(task: Task, submission: Submission, stripped: bool) -> dict[str, str]:
-    """Return, by goal file, a submission's targets and the code that is transplanted with them.
+    """Return a submission's targets and the code that is transplanted with them, by goal file.
 
     Args:
         task: the task that was answered.
@@ -139,7 +139,7 @@ def collect_diff(task: Task, data: bytes, system: str, sample: int = 0) -> Submi
 
 
 def collect_text(task: Task, data: bytes, name: str, system: str, sample: int = 0) -> Submission:
-    """Make a submission from the content of a Python file or a model's response; error messages call it `name`."""
+    """Make a submission from the content of a Python file or a model's response, which errors refer to by `name`."""
     reply = _ask(Request(files={name: _bounded(data, name)}))
     return Submission(system=system, task=task.id, sample=sample, code=reply.code.get(name, ""))
 
@@ -154,7 +154,7 @@ _LOST = f"the code can't be read within {SECONDS} s and {MEGABYTES} MB"
 
 
 class _Reader:
-    """The process that reads submissions. The constructor raises SandboxError if it does not start."""
+    """The process that reads submissions. The constructor raises SandboxError if the process does not start."""
 
     def __init__(self) -> None:
         self._control, theirs = socket.socketpair()
@@ -184,11 +184,11 @@ class _Reader:
             socket.send_fds(self._control, [b"\0"], [theirs.fileno()])
         if ours.recv(1) != STARTED:
             ours.close()
-            raise ConnectionError("the process that reads submissions is gone")
+            raise ConnectionError("the process that reads submissions has ended")
         return ours
 
     def close(self) -> None:
-        """End the process; its forks continue."""
+        """End the process. Forks that are serving a request continue."""
         self._control.close()
         self._process.kill()
         self._process.communicate()
@@ -238,7 +238,7 @@ def _close(reader: _Reader | None) -> None:
 
 
 def _forget() -> None:
-    """Drop the parent's process and locks in a forked child, in which a lock of another thread would stay held."""
+    """Forget the parent's process, and replace locks that other threads may hold. Called in a forked child."""
     global _reader, _changing, _at_once
     _reader, _changing, _at_once = None, threading.Lock(), threading.BoundedSemaphore(SIDE_BY_SIDE)
 

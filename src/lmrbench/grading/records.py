@@ -9,7 +9,8 @@ from lmrbench.records import Migration, Part, StoredRecord
 from lmrbench.tasks.submission import Answer
 
 Verdict = Literal["match", "mismatch", "error", "timeout", "missing"]
-# The clock that time limits refer to. With "wall", a busy machine could make a correct answer time out.
+# Whether time limits are in wall-clock or in processor time. With wall-clock time, a correct answer may time out if the
+# machine is busy.
 Clock = Literal["wall", "cpu"]
 
 
@@ -23,7 +24,7 @@ class CaseVerdict(Part):
         verdict: the verdict on the case.
         reason: the reason for the verdict; empty for a match.
         seconds: processor seconds that the case took.
-        given: whether an answer whose functions only raise ValueError, or only return None, matches this case, too.
+        given: whether this case is also matched by an answer whose functions only raise ValueError or only return None.
         edge: whether this is an edge case; otherwise it is an ordinary one.
     """
 
@@ -54,11 +55,11 @@ class Timing(Part):
     """Speed and memory of an answer that passes, relative to the reference; see `grading.speed`.
 
     Attributes:
-        speed: above 1 if the answer is faster than the reference; None if it was not measured.
-        memory: above 1 if the answer takes less memory; None if it was not measured.
+        speed: the reference's time divided by the answer's, above 1 if the answer is faster; None if not measured.
+        memory: the reference's memory divided by the answer's, above 1 if the answer takes less; None if not measured.
         rounds: the number of rounds that were measured.
-        golden_seconds: seconds of the reference, the median over rounds.
-        golden_mb: megabytes of the reference, the median over rounds.
+        golden_seconds: the median over rounds of the time that the reference took, in seconds.
+        golden_mb: the median over rounds of the memory that the reference took, in megabytes.
         reason: why the speed was not measured; empty if it was.
     """
 
@@ -95,12 +96,12 @@ class GradeTerms(NamedTuple):
 
 
 def _by_the_wall_clock(grade: dict[str, Any]) -> dict[str, Any]:
-    """Mark the time limits of a grade as wall-clock time, which they were up to schema 2."""
+    """Migrate a grade of schema 2 or earlier, whose time limits were in wall-clock time."""
     return grade | {"clock": "wall"}
 
 
 def without_edge_cases(grade: dict[str, Any]) -> dict[str, Any]:
-    """Replace `passed` by `correct` and `robust` with the same value: up to schema 3 no case was an edge case."""
+    """Migrate a grade of schema 3 or earlier, which had no edge cases: `passed` becomes `correct` and `robust`."""
     names = {"passed": ("correct", "robust")}
     return {new: value for key, value in grade.items() for new in names.get(key, (key,))}
 
@@ -129,7 +130,7 @@ class Grade(StoredRecord):
         found: for a forensic task, the share of the changes that were found, which is a lower bound unless the answer
             is correct; None for other tasks.
         timing: the speed and memory of the answer, or None if they were not measured; no verdict depends on them.
-        clock: the clock that the time limits referred to.
+        clock: the clock that measured time for the time limits.
     """
 
     migrations: ClassVar[Mapping[int, Migration]] = {2: _by_the_wall_clock, 3: without_edge_cases}
@@ -167,12 +168,12 @@ class Grade(StoredRecord):
 
     @property
     def may_be_the_machines(self) -> bool:
-        """Whether a case timed out by the wall clock, so that a busy machine may have been the reason."""
+        """Whether a case exceeded a limit in wall-clock time, which may be because the machine was busy."""
         return self.clock == "wall" and any(case.verdict == "timeout" for case in self.cases)
 
     @property
     def terms(self) -> GradeTerms:
-        """The terms that this grade depends on."""
+        """Everything that this grade depends on."""
         return GradeTerms(*(getattr(self, name) for name in GradeTerms._fields))
 
     def blinded(self) -> Grade:
@@ -241,12 +242,12 @@ class Result(NamedTuple):
 
 
 def grade_word(correct: bool, robust: bool) -> str:
-    """Return a grade in words."""
+    """Return a grade in words, such as "correct, not robust"."""
     return "correct and robust" if robust else "correct, not robust" if correct else "not correct"
 
 
 def not_submitted(results: Iterable[Result], tasks: Collection[str]) -> dict[str, list[str]]:
-    """Return, by system, the tasks without a submission. Systems that answered all tasks are left out."""
+    """Return the tasks that each system did not answer, by system. Systems that answered all tasks are left out."""
     answered: dict[str, set[str]] = {}
     for item in results:
         answered.setdefault(item.system, set()).add(item.task)
