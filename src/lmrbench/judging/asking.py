@@ -1,4 +1,4 @@
-"""Questions to judges: the prompts for one submission, and the record of a vote.
+"""Ask judges about a submission: make the prompts, request votes, and make the records of votes.
 
 This module is used by `runs` for the submissions of a run folder, and by `scoring` for the samples of an Inspect log.
 """
@@ -28,7 +28,7 @@ from lmrbench.tasks.workspace import repository_files, unsolved_files
 
 
 class JudgePrompt(NamedTuple):
-    """The prompt about one submission in one order, with the digest that identifies it."""
+    """A prompt about one submission: the order of the two programs, the text, and the digest that identifies it."""
 
     answer: Answer
     order: Order
@@ -50,7 +50,7 @@ def judge_prompts(
         submission: the submission to judge.
         candidate: the submission's code, as `code_to_judge` returns it.
         plan: the content of the prompts.
-        evidence: the verdicts on all cases, of which the judge is told the failed ones; None to leave them out.
+        evidence: the verdicts on all cases, of which the failed ones are shown; None to show no verdicts.
     """
     whole = repository_files(task)
     if plan.protocol == "paper":
@@ -67,7 +67,9 @@ def judge_prompts(
 
 
 def code_to_judge(task: Task, submission: Submission, plan: JudgingPlan) -> dict[str, str]:
-    """Return the code of a submission to judge, by goal file: whole files, or only the code transplanted into them.
+    """Return the code of a submission to judge, by goal file.
+
+    The paper's protocol shows the whole files, and the protocol of lmrbench only the code transplanted into them.
 
     Raises:
         SubmissionError: no code can be extracted.
@@ -87,7 +89,7 @@ async def ask(
         model: the judge.
         message: the prompt.
         config: settings of the request.
-        reachability: the providers' states, shared by all requests of a run.
+        reachability: the record of which providers respond, shared by all requests of a run.
         plan: the protocol and the temperature of the vote.
 
     Returns:
@@ -110,7 +112,7 @@ def judgement(prompt: JudgePrompt, key: VoteKey, plan: JudgingPlan, vote: Vote) 
 
     Args:
         prompt: the prompt that the judge answered.
-        key: judge, number and digest of the vote.
+        key: the key of the vote: judge, number and digest.
         plan: the content of the prompt.
         vote: the judge's vote.
     """

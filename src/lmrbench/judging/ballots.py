@@ -1,4 +1,4 @@
-"""Majorities and disagreement of several votes. They are computed from the votes and never stored."""
+"""Compute majorities and disagreement of votes. Only the votes are stored, not these results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lmrbench.runs.folder import JUDGEMENTS
 from lmrbench.runs.records import CATEGORIES, Category, ErrorClass, Judgement
 from lmrbench.tasks.submission import Answer
 
-# The name of the judge under which the votes of all judges together are listed.
+# The judge name for the combined votes of all judges.
 ALL_JUDGES = "all judges"
 
 
@@ -46,7 +46,7 @@ class Ballot(Record):
 
     @property
     def disagreement(self) -> float | None:
-        """The share of pairs of votes that differ; None with fewer than two votes."""
+        """The share of differing pairs among all pairs of votes with a category; None for fewer than two such votes."""
         total = len(self.cast)
         if total < 2:
             return None
@@ -60,10 +60,10 @@ class Shares(Record):
     Attributes:
         system: the system that answered.
         judge: the judge, or `ALL_JUDGES`.
-        answers: number of answers; the sum of the next four counts.
+        answers: number of answers; the sum of `categories`, `ties`, `unjudged` and `unusable`.
         categories: answers with a majority, by category.
         ties: answers whose votes have no majority.
-        unjudged: answers without any vote that has a category.
+        unjudged: answers that got no vote with a category.
         unusable: answers from which no code could be extracted.
         split: answers whose votes differ.
         error_classes: votes by error class.
@@ -87,7 +87,10 @@ class Shares(Record):
 
 
 def ballots(judgements: Iterable[Judgement]) -> list[Ballot]:
-    """Group judgements into ballots: one for each answer and judge and, with several judges, one for all of them."""
+    """Group judgements into a ballot for each answer and judge.
+
+    If there are several judges, each answer also has a ballot with the votes of all judges.
+    """
     items = list(judgements)
     several = len({item.judge for item in items}) > 1
     votes: dict[tuple[str, str, int, str], list[Category | None]] = {}
@@ -124,12 +127,12 @@ def read_votes(folder: Path) -> dict[str, dict[Answer, list[Category]]]:
 
 
 def shares(judgements: Sequence[Judgement], unusable: Sequence[str], judges: Sequence[str]) -> Iterator[Shares]:
-    """Yield the counts for each system and judge. For each system, the counts of all judges together come last.
+    """Yield the counts for each system and judge and, if there are several judges, for all judges together.
 
     Args:
         judgements: the judgements to count.
         unusable: the system of each submission from which no code could be extracted.
-        judges: the judges, in the order of the result.
+        judges: the judges, in the order of the result. The counts of all judges come last.
     """
     found = ballots(judgements)
     systems = dict.fromkeys([*(item.system for item in judgements), *unusable])

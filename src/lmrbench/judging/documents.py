@@ -32,7 +32,7 @@ def documents(
 def document(name: str, task: Task, submission: Submission) -> str:
     """Return the document of an item in Markdown: instruction, reference and candidate.
 
-    An answer from which no code can be extracted is shown as it is, with the reason.
+    If no code can be extracted from the answer, its full text is shown with the reason.
 
     Args:
         name: the item's opaque name.

@@ -22,7 +22,7 @@ ADJUDICATED = "adjudicated"
 
 
 def read_labels(files: Iterable[Path]) -> list[Label]:
-    """Read the labels of several files. Equal labels are returned once.
+    """Read the labels in several files. Duplicates are returned once.
 
     Raises:
         RecordError: a file can't be read or has no labels, or an annotator has two different labels for an answer.
@@ -79,24 +79,25 @@ def majority(categories: Sequence[Category]) -> Category | None:
 
 
 def disputed(labels: Iterable[Label]) -> dict[Answer, list[Label]]:
-    """Return the answers, with their labels, that have no majority or are labelled both CC and LI."""
+    """Return the labels of each disputed answer: one without a majority, or with both CC and LI among its labels."""
     return {answer: items for answer, items in by_answer(labels).items() if _settled(items) is None}
 
 
 def adjudicated(labels: Sequence[Label], decisions: Iterable[Label] = ()) -> list[Label]:
     """Merge the labels of each answer into one adjudicated label.
 
-    A label by majority has the most frequent error class and all reasons of the majority, and no time.
+    If there is a majority, the adjudicated label has the most frequent error class and all reasons of the majority, but
+    no `seconds`.
 
     Args:
         labels: the annotators' labels.
-        decisions: labels of third persons for disputed answers.
+        decisions: labels that third persons gave to disputed answers.
 
     Returns:
         A label of the annotator `ADJUDICATED` for each answer that is undisputed or has a decision.
 
     Raises:
-        UsageError: a decision is about an answer that is not disputed, comes from one of its annotators, or
+        UsageError: a decision is about an answer that is not disputed, comes from an annotator of that answer, or
             contradicts another decision.
     """
     groups = by_answer(labels)

@@ -32,12 +32,12 @@ class JudgingPlan(Record):
     strip_comments: bool = option(False, "Show the code without comments and docstrings.", flags="--strip-comments")
     protocol: Protocol = option(
         "lmrbench",
-        "paper uses the conditions of the LMR-BENCH paper: whole files, the paper's prompt, and temperature 0.",
+        "Protocol: lmrbench, or paper for that of the LMR-BENCH paper (whole files, the paper's prompt, temperature 0).",
     )
     temperature: float | None = option(None, "Sampling temperature [default: the provider's].", 0)
 
     def name_of(self, judge: Model) -> str:
-        """Return the name of a judge in records. Votes by the paper's protocol are stored under another name."""
+        """Return the name of a judge in records. A suffix marks votes that were made with the paper's protocol."""
         return str(judge) if self.protocol == "lmrbench" else f"{judge}, paper's protocol"
 
     @property
@@ -50,7 +50,7 @@ def judging_plan(**options: Any) -> JudgingPlan:
     """Return the plan for options of `lmrbench judge`. The paper's protocol sets the temperature to 0.
 
     Args:
-        options: Fields of `JudgingPlan`.
+        options: fields of `JudgingPlan`.
 
     Raises:
         UsageError: an option contradicts the paper's protocol.

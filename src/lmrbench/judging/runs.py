@@ -1,7 +1,7 @@
-"""Judge a run folder: every vote becomes a line in judgements.jsonl as soon as it arrives.
+"""Judge a run folder, and append every vote to judgements.jsonl as soon as it arrives.
 
-The key of a vote consists of the judge, the vote's number and the digest of the prompt. A stored vote is reused for
-every submission with the same prompt. A vote is requested again only if the provider failed.
+The key of a vote consists of the judge, the number of the vote and the digest of the prompt. A stored vote is reused
+for every submission with the same prompt. A vote is requested again only if the provider failed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Judged:
 
     Attributes:
         submissions: the submissions to judge.
-        judgements: one for each usable submission, judge, vote and order.
+        judgements: one for each combination of usable submission, judge, vote number and order.
         unusable: the submissions from which no code could be extracted.
         judges: the names of the judges in records.
     """
@@ -58,7 +58,7 @@ def require_judged(folder: Path, judged: Judged) -> None:
         others = f"; other reasons: {len(reasons) - 1}" if len(reasons) > 1 else ""
         raise ServiceError(
             f"{folder}: {len(missing)} of {len(judged.judgements)} votes are missing because the provider failed "
-            f"({reasons[0]}{others}); run the same command again to ask for them"
+            f"({reasons[0]}{others}); run the same command again to request them"
         )
 
 
@@ -93,7 +93,7 @@ def judge_run(
 
     Raises:
         RecordError: another process is writing to the folder, or it holds an invalid judgement.
-        UsageError: the plan asks for evidence, and a submission has no current grade.
+        UsageError: the plan includes evidence, and a submission has no grade or an outdated one.
     """
     with locked(folder):
         earlier = read_judgements(folder, submissions)

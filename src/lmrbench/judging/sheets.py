@@ -2,7 +2,7 @@
 
 A sheet is a CSV file for spreadsheets or a JSON Lines file, depending on its suffix. Items have opaque names. Names and
 order depend on a seed and on the answers, so that the key of one export can't be used with the sheet of another.
-Reading is strict: either every filled row becomes a label, or an error lists all faults.
+Reading is strict: either every row that is filled in becomes a label, or an error lists all faults.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from lmrbench.runs.records import CATEGORIES, ERROR_CLASSES, Category, ErrorClas
 from lmrbench.tasks.submission import Answer
 
 COLUMNS = ("item", "task", "annotator", "category", "error_class", "reason", "seconds")
-# The columns that the annotator fills in. If all of these are empty, a row is not filled in yet.
+# The columns that the annotator fills in. A row in which all of these are empty counts as not filled in yet.
 FILLED_IN = ("category", "error_class", "reason", "seconds")
 
 
 class BlindedItem(StoredRecord):
-    """A line of a key: an item's name, and the answer behind it."""
+    """A line of a key: the opaque name of an item, and the answer that it stands for."""
 
     item: str
     system: str
@@ -53,7 +53,7 @@ class SheetRow(NamedTuple):
 
     Attributes:
         place: file and line, for messages.
-        cells: the stripped cells by column.
+        cells: the cells by column, without surrounding white space.
     """
 
     place: str
@@ -65,7 +65,7 @@ def blinded(answers: Iterable[Answer], seed: int) -> dict[str, Answer]:
 
     Args:
         answers: the answers to name.
-        seed: seed of names and order.
+        seed: the random seed.
     """
     order = sorted(answers)
     generator = random.Random(f"{seed} {order}")
@@ -80,7 +80,7 @@ def blinded(answers: Iterable[Answer], seed: int) -> dict[str, Answer]:
 
 
 def write_key(file: Path, names: Mapping[str, Answer]) -> None:
-    """Write a key, readable by its owner only."""
+    """Write a key to a file that only its owner can read."""
     records = (BlindedItem(item=name, **answer._asdict()) for name, answer in names.items())
     write_whole(file, "".join(record.model_dump_json() + "\n" for record in records).encode(), PRIVATE)
 
@@ -133,7 +133,7 @@ def check_suffix(file: Path) -> None:
 
 
 def read_scale(text: str) -> dict[str, Category]:
-    """Parse a scale such as `0=LI,1=LC,2=CC`.
+    """Parse a scale such as `0=LI,1=LC,2=CC` into a mapping from values to categories.
 
     Raises:
         UsageError: the text is malformed, or a value occurs twice.
@@ -160,7 +160,7 @@ def read_sheets(
         scale: values that stand for categories, in addition to CC, LC and LI.
 
     Returns:
-        The labels, and the number of rows that are not filled in.
+        The labels, and the number of rows that are not filled in yet.
 
     Raises:
         RecordError: rows are invalid; the message lists the file, line and column of each fault.
@@ -227,7 +227,7 @@ def _csv_rows(text: str, file: Path) -> Iterator[tuple[int, dict[str, str]]]:
                     raise RecordError(f"{file}:{line}: has {len(cells)} cells, but there are {len(columns)} columns")
                 # Some programs omit empty cells at the end of a row.
                 yield line, dict(zip(columns, cells + [""] * (len(columns) - len(cells)), strict=True))
-            # A cell may contain line breaks, so the next row need not begin in the next line.
+            # A cell may contain line breaks, so a row may span several lines.
             line = reader.line_num + 1
     except csv.Error as error:
         raise RecordError(f"{file}:{line}: {error}") from error
@@ -255,13 +255,13 @@ def _label(
     if answer is None:
         wrong.append(("item", f"{cells['item']!r} is not in the key"))
     elif cells["task"] not in ("", answer.task):
-        wrong.append(("task", f"is {cells['task']!r}, but {cells['item']} is of {answer.task!r}"))
+        wrong.append(("task", f"is {cells['task']!r}, but {cells['item']} belongs to {answer.task!r}"))
     if not annotator:
         wrong.append(("annotator", "is missing"))
     elif annotator == ADJUDICATED:
         wrong.append(("annotator", f"{ADJUDICATED!r} is reserved; use another name"))
     filled, faults = filled_in(cells, scale)
-    # A shifted scale is reported once for each annotator instead of in every row.
+    # Numbers in place of categories are reported once for each annotator, not in every row.
     wrong += [fault for fault in faults if not (is_shifted and fault[0] == "category")]
     if wrong or answer is None or filled is None:
         return None, wrong
@@ -300,7 +300,7 @@ def filled_in(
 
 
 def _shifted(rows: Iterable[SheetRow]) -> dict[str, str]:
-    """Return a message for each annotator who wrote only numbers as categories, by annotator."""
+    """Return an error message, by annotator, for each annotator who wrote numbers in place of all categories."""
     said: dict[str, dict[str, str]] = {}
     for row in rows:
         if row.cells["category"]:
@@ -314,8 +314,8 @@ def _shifted(rows: Iterable[SheetRow]) -> dict[str, str]:
             example = ",".join(f"{start + place}={name}" for place, name in enumerate(reversed(CATEGORIES)))
             found[annotator] = (
                 f"{values[numbers[0]]}: category: {annotator or 'the annotator'} writes numbers "
-                f"({', '.join(numbers)}) instead of {', '.join(CATEGORIES)}, which looks like a shifted scale; "
-                f"map the numbers to categories, for example with --scale {example}"
+                f"({', '.join(numbers)}) instead of {', '.join(CATEGORIES)}; "
+                f"specify the category of each number, for example with --scale {example}"
             )
     return found
 
@@ -326,7 +326,7 @@ def _category(text: str, scale: Mapping[str, Category]) -> Category | None:
 
 
 def _plain(text: str) -> str:
-    """Return a value in the notation of a scale. Spreadsheets may write 1 as 1.0."""
+    """Return a value without white space, and a whole number without decimals; spreadsheets may write 1 as 1.0."""
     number = _number(text)
     return text.strip() if number is None or number != int(number) else str(int(number))
 
@@ -340,7 +340,7 @@ def _number(text: str) -> float | None:
 
 
 def items_folder(sheet: Path, key: Path) -> Path:
-    """Return the folder for the documents of a new sheet. Raises UsageError if it, the sheet or the key exists."""
+    """Return the folder for the documents of a new sheet. Raises UsageError if the folder, sheet or key exists."""
     folder = sheet.with_name(f"{sheet.stem}-items")
     check_suffix(sheet)
     for path in (sheet, key, folder):
@@ -356,7 +356,7 @@ def write_export(
 
     Args:
         sheet: The sheet, which must not exist yet. The documents are written to the folder that `items_folder` returns.
-        key: The file that maps items to answers.
+        key: The file to write that maps items to answers.
         items: Answers by opaque name.
         documents: Markdown by opaque name.
         annotator: The annotator's name, or "" if the annotator fills it in.

@@ -1,4 +1,4 @@
-"""Open the models that judge, and have them judge a run folder."""
+"""Open the models of judges, and have them judge a run folder."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def judge_with(
     planned: Callable[[int, int], None],
     voted: Callable[[Judgement], None],
 ) -> Judged:
-    """Open the models that judge, and have them judge the chosen submissions; see `lmrbench.judging.runs.judge_run`.
+    """Open the models of judges, and have them judge the chosen submissions; see `lmrbench.judging.runs.judge_run`.
 
     Args:
         judges: the names of the models.
         settings: the limits on requests to the models.
-        prices: the file of prices, as `set_prices` reads it.
+        prices: a file of prices in the form that `set_prices` reads; None if prices are unknown.
         folder: the run folder.
         submissions: all submissions in the folder.
         chosen: the submissions to judge.
