@@ -22,7 +22,7 @@ from lmrbench.runs.records import CATEGORIES, OPPOSITES
 
 # The scale with two categories: completely correct, or anything else.
 BINARY = ("CC", "not CC")
-ONE_PAPER = "all items belong to one paper"
+ONE_PAPER = "there is only one paper"
 ALL_ALIKE = "all resamples give the same value"
 
 

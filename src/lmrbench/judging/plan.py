@@ -32,7 +32,7 @@ class JudgingPlan(Record):
     strip_comments: bool = option(False, "Show the code without comments and docstrings.", flags="--strip-comments")
     protocol: Protocol = option(
         "lmrbench",
-        "Protocol: lmrbench, or paper for that of the LMR-BENCH paper (whole files, the paper's prompt, temperature 0).",
+        "Protocol: lmrbench, or paper for that of the LMR-BENCH paper (whole files, its prompt, temperature 0).",
     )
     temperature: float | None = option(None, "Sampling temperature [default: the provider's].", 0)
 
