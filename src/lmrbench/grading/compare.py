@@ -37,12 +37,12 @@ def compare(golden: Any, observed: Any, bounds: Bounds) -> str | None:
     """Return a description of the first difference, or None if the observations agree.
 
     Args:
-        golden: the reference's observation, decoded.
-        observed: the candidate's observation, decoded.
-        bounds: the tolerances and similarities within which the observations agree.
+        golden: The reference's observation, decoded.
+        observed: The candidate's observation, decoded.
+        bounds: The tolerances and similarities within which the observations agree.
 
     Raises:
-        SandboxError: the model of a similarity cannot be loaded.
+        SandboxError: The model of a similarity cannot be loaded.
     """
     for found in _pairs_of(golden, observed, bounds):
         said = found if isinstance(found, str) else _differs(found)

@@ -29,7 +29,7 @@ def installation_seed() -> int:
     outputs of references can be cached.
 
     Raises:
-        RecordError: the file that stores the seed is damaged.
+        RecordError: The file that stores the seed is damaged.
     """
     file = cache_folder() / "seed"
     try:
@@ -59,16 +59,16 @@ def drawn_cases(
     """Draw the cases for each pair of a task and a seed.
 
     Args:
-        wanted: pairs of a task and a seed.
-        pool: the pool that runs the checks, in workers that never run a candidate.
-        function: the name of the check's function that draws cases.
+        wanted: Pairs of a task and a seed.
+        pool: The pool that runs the checks, in workers that never run a candidate.
+        function: The name of the check's function that draws cases.
 
     Returns:
         The cases by task id and seed.
 
     Raises:
-        TaskError: a check can't draw its cases, or draws no ordinary case.
-        SandboxError: the machine can't run the sandbox.
+        TaskError: A check can't draw its cases, or draws no ordinary case.
+        SandboxError: The machine can't run the sandbox.
     """
     jobs = [
         replace(
@@ -113,7 +113,7 @@ def observing_of(task: Task) -> str:
     """Return the source code of the `observe` function of a task's check.
 
     Raises:
-        TaskError: the check does not define `observe`.
+        TaskError: The check does not define `observe`.
     """
     try:
         return observing(task.files.check)

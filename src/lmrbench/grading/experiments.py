@@ -29,12 +29,12 @@ def logs_of(
     """Run each program in a sandbox with the first published seed, and return the metrics that it logs.
 
     Args:
-        task: any task of the paper.
-        programs: the files of each program.
-        workers: the workers that run the programs.
-        advance: called with the number of finished runs and the total number of runs.
-        threads: the number of threads of each program.
-        seconds: processor seconds that a program may take; by default those of the task.
+        task: Any task of the paper.
+        programs: The files of each program.
+        workers: The workers that run the programs.
+        advance: Called with the number of finished runs and the total number of runs.
+        threads: The number of threads of each program.
+        seconds: Processor seconds that a program may take; by default those of the task.
 
     Returns:
         The metrics by stage; None for a program that raises an error, takes too long, or returns something else.

@@ -58,13 +58,13 @@ def forged(task: Task, wanted: DrawId, workers: WorkerPool, advance: Advance = l
     """Make a forensic task of a paper from the published draw with this id, or else from the first fair draw.
 
     Args:
-        task: any task of the paper.
-        wanted: the id of the draw.
-        workers: the workers that run the programs.
-        advance: called with a stage's name, the number of finished runs, and the total number of runs.
+        task: Any task of the paper.
+        wanted: The id of the draw.
+        workers: The workers that run the programs.
+        advance: Called with a stage's name, the number of finished runs, and the total number of runs.
 
     Raises:
-        TaskError: no fair draw was found.
+        TaskError: No fair draw was found.
     """
     pool = deviation_pool(task)
     published = next((draw for draw in pool.draws if draw.id == wanted), None)
@@ -100,15 +100,15 @@ def fair_draw(
     """Return the first fair draw, from the cache or by trying draws one after the other.
 
     Args:
-        task: any task of the paper.
-        pool: the paper's deviations.
-        wanted: the id of the draw.
-        workers: the workers that run the programs.
-        advance: see `forged`.
-        refused: called with each unfair draw and the reason.
+        task: Any task of the paper.
+        pool: The paper's deviations.
+        wanted: The id of the draw.
+        workers: The workers that run the programs.
+        advance: See `forged`.
+        refused: Called with each unfair draw and the reason.
 
     Raises:
-        TaskError: none of `MOST_ATTEMPTS` draws is fair.
+        TaskError: None of `MOST_ATTEMPTS` draws is fair.
     """
     return _fair_draw(_Laboratory(task, pool, workers, advance), wanted, refused)
 
@@ -135,11 +135,11 @@ class AuditedDraw(Record):
     """The audit of one draw.
 
     Attributes:
-        task: name of the forensic task.
-        draw: the draw.
-        sharing: the number of deviations that share their stage with another deviation of the draw.
-        unfair: why the draw is not fair; empty if it is.
-        margin: the difference between the logs with one and with two threads, as a share of the tolerance; None if they
+        task: Name of the forensic task.
+        draw: The draw.
+        sharing: The number of deviations that share their stage with another deviation of the draw.
+        unfair: Why the draw is not fair; empty if it is.
+        margin: The difference between the logs with one and with two threads, as a share of the tolerance; None if they
             can't be compared.
     """
 
@@ -161,12 +161,12 @@ def audited_draws(
     """Audit draws of papers: for each id, the published draw if there is one, or else the first fair draw.
 
     Args:
-        draws: pairs of a task of a paper and the id of a draw. Draws are audited paper by paper.
-        workers: the workers that run the programs.
-        advance: see `forged`.
+        draws: Pairs of a task of a paper and the id of a draw. Draws are audited paper by paper.
+        workers: The workers that run the programs.
+        advance: See `forged`.
 
     Raises:
-        TaskError: no fair draw was found for one of the ids.
+        TaskError: No fair draw was found for one of the ids.
     """
     for of_paper in grouped(draws, lambda item: item[0].id).values():
         task = of_paper[0][0]
@@ -191,13 +191,13 @@ class Effect(Record):
     """The effect of a single deviation of a pool.
 
     Attributes:
-        name: name of the deviation.
-        file: the file that it changes.
-        why: how the changed program deviates from the paper.
-        stage: the first stage in which it changes a metric; empty if there is none.
-        moved: the metrics that it changes, as stage/metric.
-        metrics: the total number of metrics.
-        fault: why the deviation can't be used; empty if it can. The program does not run or train, no metric changes,
+        name: Name of the deviation.
+        file: The file that it changes.
+        why: How the changed program deviates from the paper.
+        stage: The first stage in which it changes a metric; empty if there is none.
+        moved: The metrics that it changes, as stage/metric.
+        metrics: The total number of metrics.
+        fault: Why the deviation can't be used; empty if it can. The program does not run or train, no metric changes,
             the first affected stage is not the one that the pool states, or another deviation gives the same logs.
     """
 
@@ -221,8 +221,8 @@ class _Search:
     """The result of the search for the deviations of a draw.
 
     Attributes:
-        runs: the number of runs that the search took.
-        unfair: why the draw is not fair; empty if it is.
+        runs: The number of runs that the search took.
+        unfair: Why the draw is not fair; empty if it is.
     """
 
     runs: int

@@ -57,12 +57,12 @@ class Grader:
 
     Args:
         suite: `core`, `real`, `live`, `all`, the folder of a suite, or a mapping from ids to tasks.
-        plan: the conditions of the grading.
-        pool: a pool that the caller opens and closes; by default the grader opens its own at the first call.
+        plan: The conditions of the grading.
+        pool: A pool that the caller opens and closes; by default the grader opens its own at the first call.
 
     Raises:
-        TaskError: the suite is malformed.
-        SandboxError: the plan names a sandbox that does not exist.
+        TaskError: The suite is malformed.
+        SandboxError: The plan names a sandbox that does not exist.
     """
 
     def __init__(
@@ -107,15 +107,15 @@ class Grader:
         values that the reference returned, so show a policy only `grade.blinded()`.
 
         Args:
-            task: the task's id.
-            candidate: a model's full response, the code of the functions alone, or a mapping from goal files to their
+            task: The task's id.
+            candidate: A model's full response, the code of the functions alone, or a mapping from goal files to their
                 texts.
 
         Raises:
-            UsageError: the suite has no such task, the candidate is neither a text nor a mapping from goal files to
+            UsageError: The suite has no such task, the candidate is neither a text nor a mapping from goal files to
                 texts, or the grader is closed.
-            TaskError: the reference fails its own check.
-            SandboxError: this machine can't run the sandbox, or the grader was closed during the call.
+            TaskError: The reference fails its own check.
+            SandboxError: This machine can't run the sandbox, or the grader was closed during the call.
         """
         if task not in self.tasks:
             guess = did_you_mean(task, self.tasks) or "; see `Grader.tasks`"
@@ -136,18 +136,18 @@ class Grader:
         """Grade submissions with the plan's seeds. Submissions with the same content are graded once.
 
         Args:
-            submissions: submissions to tasks of the suite.
-            known: grades of an earlier run; those for the same candidate, task, seeds, sandbox and environment are
+            submissions: Submissions to tasks of the suite.
+            known: Grades of an earlier run; those for the same candidate, task, seeds, sandbox and environment are
                 reused.
-            observed: called with the task and the seed each time the outputs of a reference are ready.
+            observed: Called with the task and the seed each time the outputs of a reference are ready.
 
         Yields:
             The index of each submission and its grade, in the order in which grades are made.
 
         Raises:
-            UsageError: the grader is closed.
-            TaskError: a reference fails its own check, or a task has no check.
-            SandboxError: this machine can't run the sandbox, or the grader was closed during the call.
+            UsageError: The grader is closed.
+            TaskError: A reference fails its own check, or a task has no check.
+            SandboxError: This machine can't run the sandbox, or the grader was closed during the call.
         """
         return self._graded(submissions, self.seeds, self.plan.keep_references, known, observed)
 

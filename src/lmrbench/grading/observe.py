@@ -39,14 +39,14 @@ class ReferenceOutputs(Record):
     """The cases that a check drew with one seed, and the reference's observations of them.
 
     Attributes:
-        names: names of the cases.
-        cases: all cases, encoded.
-        observations: the encoded observation of each case.
-        case_seconds: processor seconds of each case.
-        seconds: processor seconds of all cases together.
-        given: for each case, whether it is matched by an answer whose functions only raise ValueError or only return
+        names: Names of the cases.
+        cases: All cases, encoded.
+        observations: The encoded observation of each case.
+        case_seconds: Processor seconds of each case.
+        seconds: Processor seconds of all cases together.
+        given: For each case, whether it is matched by an answer whose functions only raise ValueError or only return
             None.
-        edge: the numbers of the edge cases.
+        edge: The numbers of the edge cases.
     """
 
     model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
@@ -74,7 +74,7 @@ def environment_digest(task: Task) -> str:
     """Return a short digest of those parts of this machine's environment that a task's observations depend on.
 
     Raises:
-        SandboxError: a package that the task imports is not installed.
+        SandboxError: A package that the task imports is not installed.
     """
     require_installed(task)
     found = fingerprint(third_party_imports(task), environment_of(task.paper.requirements))
@@ -97,18 +97,18 @@ def reference_outputs(
     """Return the outputs of each task's reference for each seed, from the cache or by running the reference.
 
     Args:
-        tasks: the tasks, each with a check.
-        seeds: the seeds of the cases.
-        pool: the workers that draw cases and observe references.
-        observed: called with each task and seed as soon as the outputs are ready.
-        keep: whether to cache new observations.
+        tasks: The tasks, each with a check.
+        seeds: The seeds of the cases.
+        pool: The workers that draw cases and observe references.
+        observed: Called with each task and seed as soon as the outputs are ready.
+        keep: Whether to cache new observations.
 
     Returns:
         The outputs by task id and seed.
 
     Raises:
-        TaskError: a check can't draw its cases, a reference fails its own check, or a task has no check.
-        SandboxError: the machine can't run the sandbox.
+        TaskError: A check can't draw its cases, a reference fails its own check, or a task has no check.
+        SandboxError: The machine can't run the sandbox.
     """
     found: dict[tuple[str, int], ReferenceOutputs] = {}
     todo: list[tuple[Task, int, Path]] = []
@@ -168,8 +168,8 @@ def outputs_of(task: Task, seed: int, cases: Cases, outcome: Outcome) -> Referen
     """Convert the outcome of a reference's job to the reference's outputs.
 
     Raises:
-        TaskError: the reference fails its own check.
-        SandboxError: the worker was lost during the job.
+        TaskError: The reference fails its own check.
+        SandboxError: The worker was lost during the job.
     """
     if outcome.lost:
         raise SandboxError(f"{task.id}: while the reference was observed, {why_lost(outcome)}")

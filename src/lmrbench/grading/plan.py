@@ -16,17 +16,17 @@ class GradingPlan:
     """The conditions under which submissions are graded.
 
     Attributes:
-        seeds: seeds of the cases; the cases of all seeds count. If empty, this installation's own seed is used.
-        fresh_seeds: whether the seeds were drawn for this run alone.
-        keep_references: whether to cache the outputs of references.
-        fail_fast: whether to skip, for each seed, the cases that follow the first failure.
-        blind: whether to omit reasons, logs and names of cases from the run folder.
-        sandbox: name of the back end, or `auto`.
-        executor: where the workers run: on this machine or on a cluster.
-        workers: number of workers; one per core if None.
-        isolate: whether to keep the code of different systems from running at the same time.
-        shared: whether all systems share workers; only for code that comes with the suite.
-        kept: number of workers that each thread keeps, one per kind of job; see `LocalPool`.
+        seeds: Seeds of the cases; the cases of all seeds count. If empty, this installation's own seed is used.
+        fresh_seeds: Whether the seeds were drawn for this run alone.
+        keep_references: Whether to cache the outputs of references.
+        fail_fast: Whether to skip, for each seed, the cases that follow the first failure.
+        blind: Whether to omit reasons, logs and names of cases from the run folder.
+        sandbox: Name of the back end, or `auto`.
+        executor: Where the workers run: on this machine or on a cluster.
+        workers: Number of workers; one per core if None.
+        isolate: Whether to keep the code of different systems from running at the same time.
+        shared: Whether all systems share workers; only for code that comes with the suite.
+        kept: Number of workers that each thread keeps, one per kind of job; see `LocalPool`.
     """
 
     seeds: tuple[int, ...] = ()

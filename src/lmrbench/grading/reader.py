@@ -44,16 +44,16 @@ class Request(Record):
     """A request to read one of three kinds of input: code for the targets, a diff, or whole files.
 
     Attributes:
-        unsolved: the goal files without the bodies of the targets, by path.
-        masked: the goal files as the solver saw them, by path.
-        targets: the targets of the task.
-        code: the code to take the targets from.
-        excerpts: the reply to `code`: the goal files (`none`), or only the transplanted code with (`whole`) or without
+        unsolved: The goal files without the bodies of the targets, by path.
+        masked: The goal files as the solver saw them, by path.
+        targets: The targets of the task.
+        code: The code to take the targets from.
+        excerpts: The reply to `code`: the goal files (`none`), or only the transplanted code with (`whole`) or without
             (`stripped`) comments and docstrings.
-        located: whether to add the first line number and the text of each target to the reply.
-        diff: a unified diff against the masked goal files.
-        one_layout: whether to remove comments from `files` and normalize their layout.
-        files: files to decode, by path.
+        located: Whether to add the first line number and the text of each target to the reply.
+        diff: A unified diff against the masked goal files.
+        one_layout: Whether to remove comments from `files` and normalize their layout.
+        files: Files to decode, by path.
     """
 
     unsolved: dict[str, Data] = Field(default_factory=dict)
@@ -71,12 +71,12 @@ class Reply(Record):
     """The reply to a request: goal files to grade, decoded texts, or the reason why there are none.
 
     Attributes:
-        files: the goal files with the targets in place, by path.
-        code: decoded texts, by path.
-        located: the first line number and the text of each target, if requested.
-        warnings: messages about parts that were left out.
-        refusal: why the submission can't be used; empty if it can.
-        tasks_fault: the reason why the task is malformed; empty if it is not.
+        files: The goal files with the targets in place, by path.
+        code: Decoded texts, by path.
+        located: The first line number and the text of each target, if requested.
+        warnings: Messages about parts that were left out.
+        refusal: Why the submission can't be used; empty if it can.
+        tasks_fault: The reason why the task is malformed; empty if it is not.
     """
 
     files: dict[str, Data] = Field(default_factory=dict)
@@ -91,8 +91,8 @@ def answer(request: Request) -> Reply:
     """Return the reply to a request.
 
     Raises:
-        SubmissionError: the submission can't be used.
-        TaskError: the task is malformed.
+        SubmissionError: The submission can't be used.
+        TaskError: The task is malformed.
     """
     if request.code is not None:
         files, warnings = transplanted(request.unsolved, request.masked, request.targets, request.code)

@@ -41,8 +41,8 @@ def read_submission(task: Task, submission: Submission) -> tuple[dict[str, bytes
         The files of the repository by path, and warnings about parts that were left out.
 
     Raises:
-        SubmissionError: the submission can't be used, or can't be read within the limits.
-        TaskError: the task is malformed.
+        SubmissionError: The submission can't be used, or can't be read within the limits.
+        TaskError: The task is malformed.
     """
     reply = _ask(_transplantation(task, submission))
     if reply.files.keys() != set(task.goal_files):
@@ -58,7 +58,7 @@ def read_targets(task: Task, submission: Submission) -> tuple[dict[str, bytes], 
         `target_texts` returns them.
 
     Raises:
-        SubmissionError: see `read_submission`.
+        SubmissionError: See `read_submission`.
     """
     reply = _ask(_transplantation(task, submission).model_copy(update={"located": True}))
     if reply.files.keys() != set(task.goal_files) or len(reply.located) != len(task.targets):
@@ -78,12 +78,12 @@ def read_excerpts(task: Task, submission: Submission, stripped: bool) -> dict[st
     """Return a submission's targets and the code that is transplanted with them, by goal file.
 
     Args:
-        task: the task that was answered.
-        submission: the answer.
-        stripped: whether to leave out comments and docstrings.
+        task: The task that was answered.
+        submission: The answer.
+        stripped: Whether to leave out comments and docstrings.
 
     Raises:
-        SubmissionError: see `read_submission`.
+        SubmissionError: See `read_submission`.
     """
     request = _transplantation(task, submission)
     reply = _ask(request.model_copy(update={"excerpts": "stripped" if stripped else "whole"}))
@@ -105,14 +105,14 @@ def collect(task: Task, path: Path, system: str, sample: int = 0) -> Submission:
     """Make a submission from the files or the response of a solver.
 
     Args:
-        task: the task that was solved.
-        path: an edited workspace (a folder), a `.diff` or `.patch` against one, or a file with Python code or a model's
+        task: The task that was solved.
+        path: An edited workspace (a folder), a `.diff` or `.patch` against one, or a file with Python code or a model's
             full response.
-        system: the solver's name in tables.
-        sample: number of this answer among the system's answers to the task.
+        system: The solver's name in tables.
+        sample: Number of this answer among the system's answers to the task.
 
     Raises:
-        SubmissionError: there is no such file, or nothing in it can be used.
+        SubmissionError: There is no such file, or nothing in it can be used.
     """
     if path.is_dir():
         return collect_workspace(task, path, system, sample)

@@ -21,12 +21,12 @@ def similar(golden: str, observed: str, wanted: Similarity) -> bool:
     """Return whether two texts have the required similarity.
 
     Args:
-        golden: the reference's text.
-        observed: the candidate's text.
-        wanted: the threshold, and the model if embeddings are compared.
+        golden: The reference's text.
+        observed: The candidate's text.
+        wanted: The threshold, and the model if embeddings are compared.
 
     Raises:
-        SandboxError: the model cannot be loaded.
+        SandboxError: The model cannot be loaded.
     """
     if golden == observed:
         return True

@@ -65,16 +65,16 @@ def measure(candidate: Candidate, seed: int, pool: WorkerPool) -> Timing:
     not before `LEAST_ROUNDS`.
 
     Args:
-        candidate: an answer to a task with timed inputs.
-        seed: the seed of the first round; each further round uses the next integer.
-        pool: a pool with a single worker, so that nothing else runs at the same time.
+        candidate: An answer to a task with timed inputs.
+        seed: The seed of the first round; each further round uses the next integer.
+        pool: A pool with a single worker, so that nothing else runs at the same time.
 
     Returns:
         The ratios and their intervals, or the reason why there are none.
 
     Raises:
-        TaskError: the reference fails on the timed inputs.
-        SandboxError: a job could not be run, and the candidate is not at fault.
+        TaskError: The reference fails on the timed inputs.
+        SandboxError: A job could not be run, and the candidate is not at fault.
     """
     task, files = candidate.task, candidate.files
     assert files is not None

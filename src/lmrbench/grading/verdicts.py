@@ -27,10 +27,10 @@ class JobVerdicts:
     """Judges the cases of one job. Each observation is compared once, either when it arrives or when the job has ended.
 
     Args:
-        task: the task that the candidate answers.
-        seed: the seed of the cases.
-        reference: the reference's outputs for this seed.
-        fail_fast: whether the cases after the first failure count as not run.
+        task: The task that the candidate answers.
+        seed: The seed of the cases.
+        reference: The reference's outputs for this seed.
+        fail_fast: Whether the cases after the first failure count as not run.
     """
 
     def __init__(self, task: Task, seed: int, reference: ReferenceOutputs, fail_fast: bool = False) -> None:

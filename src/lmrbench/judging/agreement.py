@@ -30,11 +30,11 @@ class Share(Record):
     """The share of items that have some property, with its bootstrap interval over papers.
 
     Attributes:
-        count: number of items with the property.
-        of: number of all items.
+        count: Number of items with the property.
+        of: Number of all items.
         share: `count / of`; None if there are no items.
-        low: lower end of the interval; None if there is no interval.
-        high: upper end of the interval; None if there is no interval.
+        low: Lower end of the interval; None if there is no interval.
+        high: Upper end of the interval; None if there is no interval.
     """
 
     count: int
@@ -48,13 +48,13 @@ class Agreement(Record):
     """Agreement of two raters on the same items.
 
     Attributes:
-        same: the items that both raters gave the same category.
-        conflicts: the items that one rater labelled CC and the other LI.
+        same: The items that both raters gave the same category.
+        conflicts: The items that one rater labelled CC and the other LI.
         kappa: Cohen's kappa; None if there are no items, or if both raters gave all items the same category.
-        kappa_low: lower end of the interval of kappa.
-        kappa_high: upper end of the interval of kappa.
-        table: counts of items, with the first rater's categories as rows and the second's as columns.
-        why: the reason why kappa or its interval is not defined, or "".
+        kappa_low: Lower end of the interval of kappa.
+        kappa_high: Upper end of the interval of kappa.
+        table: Counts of items, with the first rater's categories as rows and the second's as columns.
+        why: The reason why kappa or its interval is not defined, or "".
     """
 
     same: Share
@@ -70,10 +70,10 @@ class Statistic(Record):
     """A statistic with its interval.
 
     Attributes:
-        value: the statistic; None if it is undefined.
-        low: lower bound of the interval.
-        high: upper bound of the interval.
-        why: the reason why the statistic or its interval is undefined; "" if both are defined.
+        value: The statistic; None if it is undefined.
+        low: Lower bound of the interval.
+        high: Upper bound of the interval.
+        why: The reason why the statistic or its interval is undefined; "" if both are defined.
     """
 
     value: float | None
@@ -86,10 +86,10 @@ class Reliability(Record):
     """Agreement of any number of raters.
 
     Attributes:
-        raters: number of raters.
-        items: number of items with at least two labels.
-        labels: number of labels of these items.
-        complete: number of items that all raters labelled.
+        raters: Number of raters.
+        items: Number of items with at least two labels.
+        labels: Number of labels of these items.
+        complete: Number of items that all raters labelled.
         fleiss: Fleiss' kappa (1971). It does not allow missing labels, so it covers only the complete items.
         alpha_nominal: Krippendorff's alpha (2011) over all items.
         alpha_ordinal: Krippendorff's alpha on an ordinal scale, where CC and LI differ more than CC and LC.
@@ -119,14 +119,14 @@ def agreement(
     """Compute the agreement of two raters.
 
     Args:
-        first: the first rater's category of each item.
-        second: the second rater's category of each item.
-        papers: the paper of each item.
-        scale: the categories, in order.
-        seed: seed of the 2,000 bootstrap draws.
+        first: The first rater's category of each item.
+        second: The second rater's category of each item.
+        papers: The paper of each item.
+        scale: The categories, in order.
+        seed: Seed of the 2,000 bootstrap draws.
 
     Raises:
-        ValueError: the lengths differ, or a label is not on the scale.
+        ValueError: The lengths differ, or a label is not on the scale.
     """
     if not len(first) == len(second) == len(papers):
         raise ValueError("labels and papers differ in length")
@@ -168,13 +168,13 @@ def reliability(
     """Compute the agreement of any number of raters.
 
     Args:
-        ratings: for each item, the category that each rater gave it; None for a missing label.
-        papers: the paper of each item.
-        scale: the categories, in order.
-        seed: seed of the 2,000 bootstrap draws.
+        ratings: For each item, the category that each rater gave it; None for a missing label.
+        papers: The paper of each item.
+        scale: The categories, in order.
+        seed: Seed of the 2,000 bootstrap draws.
 
     Raises:
-        ValueError: the lengths differ, or a label is not on the scale.
+        ValueError: The lengths differ, or a label is not on the scale.
     """
     if len(ratings) != len(papers) or len(set(map(len, ratings))) > 1:
         raise ValueError("ratings and papers differ in length")
@@ -211,13 +211,13 @@ def _statistic(
     """Compute a statistic and its interval.
 
     Args:
-        said: counts of labels, (items, categories).
-        papers: the paper of each item, (items,).
-        statistic: a function of the counts, the index of each item's paper, (items,), and the number of times that each
+        said: Counts of labels, (items, categories).
+        papers: The paper of each item, (items,).
+        statistic: A function of the counts, the index of each item's paper, (items,), and the number of times that each
             draw contains each paper, (draws, papers). It returns the value for each draw, NaN if undefined.
-        scale: the categories, in order.
-        missing: the reason to give if there are no items.
-        seed: seed of the draws.
+        scale: The categories, in order.
+        missing: The reason to give if there are no items.
+        seed: Seed of the draws.
     """
     if not len(said):
         return Statistic(value=None, low=None, high=None, why=missing)

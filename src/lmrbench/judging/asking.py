@@ -46,11 +46,11 @@ def judge_prompts(
     """Return the prompts about a submission, one for each order.
 
     Args:
-        task: the task that was solved.
-        submission: the submission to judge.
-        candidate: the submission's code, as `code_to_judge` returns it.
-        plan: the content of the prompts.
-        evidence: the verdicts on all cases, of which the failed ones are shown; None to show no verdicts.
+        task: The task that was solved.
+        submission: The submission to judge.
+        candidate: The submission's code, as `code_to_judge` returns it.
+        plan: The content of the prompts.
+        evidence: The verdicts on all cases, of which the failed ones are shown; None to show no verdicts.
     """
     whole = repository_files(task)
     if plan.protocol == "paper":
@@ -72,7 +72,7 @@ def code_to_judge(task: Task, submission: Submission, plan: JudgingPlan) -> dict
     The paper's protocol shows the whole files, and the protocol of lmrbench only the code transplanted into them.
 
     Raises:
-        SubmissionError: no code can be extracted.
+        SubmissionError: No code can be extracted.
     """
     if plan.protocol == "lmrbench":
         return read_excerpts(task, submission, plan.strip_comments)
@@ -86,11 +86,11 @@ async def ask(
     """Ask a judge for a vote, unless its provider is known to be unreachable.
 
     Args:
-        model: the judge.
-        message: the prompt.
-        config: settings of the request.
-        reachability: the record of which providers respond, shared by all requests of a run.
-        plan: the protocol and the temperature of the vote.
+        model: The judge.
+        message: The prompt.
+        config: Settings of the request.
+        reachability: The record of which providers respond, shared by all requests of a run.
+        plan: The protocol and the temperature of the vote.
 
     Returns:
         The vote; its status is `provider_error` if the provider failed or is unreachable.
@@ -111,10 +111,10 @@ def judgement(prompt: JudgePrompt, key: VoteKey, plan: JudgingPlan, vote: Vote) 
     """Return the record of a vote.
 
     Args:
-        prompt: the prompt that the judge answered.
-        key: the key of the vote: judge, number and digest.
-        plan: the content of the prompt.
-        vote: the judge's vote.
+        prompt: The prompt that the judge answered.
+        key: The key of the vote: judge, number and digest.
+        plan: The content of the prompt.
+        vote: The judge's vote.
     """
     opinion = vote.opinion
     system, task, sample = prompt.answer

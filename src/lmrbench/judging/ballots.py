@@ -21,11 +21,11 @@ class Ballot(Record):
     """The votes of one judge, or of all judges, on one submission.
 
     Attributes:
-        system: the system that answered.
-        task: the task's id.
-        sample: the number of the answer.
-        judge: the judge, or `ALL_JUDGES`.
-        votes: the categories; None for a vote without one.
+        system: The system that answered.
+        task: The task's id.
+        sample: The number of the answer.
+        judge: The judge, or `ALL_JUDGES`.
+        votes: The categories; None for a vote without one.
     """
 
     system: str
@@ -58,18 +58,18 @@ class Shares(Record):
     """Counts of the judgements that one judge, or all judges together, made of one system's answers.
 
     Attributes:
-        system: the system that answered.
-        judge: the judge, or `ALL_JUDGES`.
-        answers: number of answers; the sum of `categories`, `ties`, `unjudged` and `unusable`.
-        categories: answers with a majority, by category.
-        ties: answers whose votes have no majority.
-        unjudged: answers that got no vote with a category.
-        unusable: answers from which no code could be extracted.
-        split: answers whose votes differ.
-        error_classes: votes by error class.
-        input_tokens: tokens that the judge read.
-        output_tokens: tokens that the judge wrote.
-        dollars: the cost; None if no price is known.
+        system: The system that answered.
+        judge: The judge, or `ALL_JUDGES`.
+        answers: Number of answers; the sum of `categories`, `ties`, `unjudged` and `unusable`.
+        categories: Answers with a majority, by category.
+        ties: Answers whose votes have no majority.
+        unjudged: Answers that got no vote with a category.
+        unusable: Answers from which no code could be extracted.
+        split: Answers whose votes differ.
+        error_classes: Votes by error class.
+        input_tokens: Tokens that the judge read.
+        output_tokens: Tokens that the judge wrote.
+        dollars: The cost; None if no price is known.
     """
 
     system: str
@@ -117,7 +117,7 @@ def read_votes(folder: Path) -> dict[str, dict[Answer, list[Category]]]:
         The categories of the votes by judge and answer; empty if there are no judgements.
 
     Raises:
-        RecordError: a line is not a judgement; the message names file and line.
+        RecordError: A line is not a judgement; the message names file and line.
     """
     votes: dict[str, dict[Answer, list[Category]]] = {}
     for item in latest(read_lines(folder / JUDGEMENTS, Judgement)):
@@ -130,9 +130,9 @@ def shares(judgements: Sequence[Judgement], unusable: Sequence[str], judges: Seq
     """Yield the counts for each system and judge and, if there are several judges, for all judges together.
 
     Args:
-        judgements: the judgements to count.
-        unusable: the system of each submission from which no code could be extracted.
-        judges: the judges, in the order of the result. The counts of all judges come last.
+        judgements: The judgements to count.
+        unusable: The system of each submission from which no code could be extracted.
+        judges: The judges, in the order of the result. The counts of all judges come last.
     """
     found = ballots(judgements)
     systems = dict.fromkeys([*(item.system for item in judgements), *unusable])

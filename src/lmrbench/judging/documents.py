@@ -21,9 +21,9 @@ def documents(
     """Yield the name and the document of each item; see `document`.
 
     Args:
-        items: the answers by opaque name.
-        tasks: the tasks by id.
-        answers: the submissions by answer.
+        items: The answers by opaque name.
+        tasks: The tasks by id.
+        answers: The submissions by answer.
     """
     for name, answer in items.items():
         yield name, document(name, tasks[answer.task], answers[answer])
@@ -35,9 +35,9 @@ def document(name: str, task: Task, submission: Submission) -> str:
     If no code can be extracted from the answer, its full text is shown with the reason.
 
     Args:
-        name: the item's opaque name.
-        task: the task that was solved.
-        submission: the answer.
+        name: The item's opaque name.
+        task: The task that was solved.
+        submission: The answer.
     """
     parts = [
         f"# {name}",

@@ -25,7 +25,7 @@ def read_labels(files: Iterable[Path]) -> list[Label]:
     """Read the labels in several files. Duplicates are returned once.
 
     Raises:
-        RecordError: a file can't be read or has no labels, or an annotator has two different labels for an answer.
+        RecordError: A file can't be read or has no labels, or an annotator has two different labels for an answer.
     """
     found: dict[tuple[str, Answer], tuple[Label, Path]] = {}
     contradictions = []
@@ -90,14 +90,14 @@ def adjudicated(labels: Sequence[Label], decisions: Iterable[Label] = ()) -> lis
     no `seconds`.
 
     Args:
-        labels: the annotators' labels.
-        decisions: labels that third persons gave to disputed answers.
+        labels: The annotators' labels.
+        decisions: Labels that third persons gave to disputed answers.
 
     Returns:
         A label of the annotator `ADJUDICATED` for each answer that is undisputed or has a decision.
 
     Raises:
-        UsageError: a decision is about an answer that is not disputed, comes from an annotator of that answer, or
+        UsageError: A decision is about an answer that is not disputed, comes from an annotator of that answer, or
             contradicts another decision.
     """
     groups = by_answer(labels)

@@ -41,9 +41,9 @@ def paper_message(task: Task, reference: Mapping[str, str], candidate: Mapping[s
     """Return the message that asks a judge for a vote in the form of the LMR-BENCH paper.
 
     Args:
-        task: the task that was solved.
-        reference: the whole goal files of the reference, by path.
-        candidate: the whole goal files with the candidate's code in them, by path.
+        task: The task that was solved.
+        reference: The whole goal files of the reference, by path.
+        candidate: The whole goal files with the candidate's code in them, by path.
     """
     fence = fence_around(task.instruction, *reference.values(), *candidate.values())
     targets = ", ".join(f"`{target}`" for target in task.targets)

@@ -50,11 +50,11 @@ def judging_plan(**options: Any) -> JudgingPlan:
     """Return the plan for options of `lmrbench judge`. The paper's protocol sets the temperature to 0.
 
     Args:
-        options: fields of `JudgingPlan`.
+        options: Fields of `JudgingPlan`.
 
     Raises:
-        UsageError: an option contradicts the paper's protocol.
-        ValidationError: an option has an invalid value.
+        UsageError: An option contradicts the paper's protocol.
+        ValidationError: An option has an invalid value.
     """
     plan = JudgingPlan(**options)
     if plan.protocol == "lmrbench":

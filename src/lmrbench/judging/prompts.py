@@ -62,11 +62,11 @@ def judge_message(
     """Return the message that asks a judge for a vote.
 
     Args:
-        task: the task that was solved.
-        reference: the code of the reference, by goal file.
-        candidate: the code of the candidate, by goal file.
-        order: whether the reference or the candidate comes first.
-        evidence: the verdicts on all cases, of which the failed ones are shown; None to show no verdicts.
+        task: The task that was solved.
+        reference: The code of the reference, by goal file.
+        candidate: The code of the candidate, by goal file.
+        order: Whether the reference or the candidate comes first.
+        evidence: The verdicts on all cases, of which the failed ones are shown; None to show no verdicts.
     """
     failed = [case for case in evidence or () if case.verdict != "match"]
     shown = "\n".join(_line(case) for case in failed[:MOST_CASES])

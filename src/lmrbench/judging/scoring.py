@@ -50,11 +50,11 @@ def judge(model: str = "", suite: str = "", **options: Any) -> Scorer:
 
     Args:
         model: The judge, in Inspect's notation.
-        suite: core, real, live, all, or the folder of your own suite.
+        suite: One of core, real, live and all, or the folder of your own suite.
         options: Values of the options in `OPTIONS`, such as `votes=3` or `swap=true`.
 
     Raises:
-        OptionError: an option has an invalid value.
+        OptionError: An option has an invalid value.
     """
     try:
         if not model:

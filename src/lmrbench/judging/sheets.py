@@ -52,8 +52,8 @@ class SheetRow(NamedTuple):
     """A row of a sheet.
 
     Attributes:
-        place: file and line, for messages.
-        cells: the cells by column, without surrounding white space.
+        place: File and line, for messages.
+        cells: The cells by column, without surrounding white space.
     """
 
     place: str
@@ -64,8 +64,8 @@ def blinded(answers: Iterable[Answer], seed: int) -> dict[str, Answer]:
     """Assign opaque names to answers, in random order. The same answers and seed give the same names and order.
 
     Args:
-        answers: the answers to name.
-        seed: the random seed.
+        answers: The answers to name.
+        seed: The random seed.
     """
     order = sorted(answers)
     generator = random.Random(f"{seed} {order}")
@@ -92,7 +92,7 @@ def read_keys(files: Iterable[Path]) -> dict[str, Answer]:
         The answers by item name.
 
     Raises:
-        RecordError: a file is not a key.
+        RecordError: A file is not a key.
     """
     found = [item for file in files for item in read_submitted_lines(file, BlindedItem)]
     return {item.item: Answer(item.system, item.task, item.sample) for item in found}
@@ -102,12 +102,12 @@ def write_sheet(file: Path, rows: Sequence[Mapping[str, str]], replace: bool = F
     """Write a sheet to fill in.
 
     Args:
-        file: the sheet, with the suffix .csv or .jsonl.
-        rows: the cells by column. Missing cells are left empty; further columns come after `COLUMNS`.
-        replace: whether to overwrite an existing file.
+        file: The sheet, with the suffix .csv or .jsonl.
+        rows: The cells by column. Missing cells are left empty; further columns come after `COLUMNS`.
+        replace: Whether to overwrite an existing file.
 
     Raises:
-        UsageError: the suffix is not .csv or .jsonl, or the file exists and must not be overwritten.
+        UsageError: The suffix is not .csv or .jsonl, or the file exists and must not be overwritten.
     """
     check_suffix(file)
     if file.exists() and not replace:
@@ -136,7 +136,7 @@ def read_scale(text: str) -> dict[str, Category]:
     """Parse a scale such as `0=LI,1=LC,2=CC` into a mapping from values to categories.
 
     Raises:
-        UsageError: the text is malformed, or a value occurs twice.
+        UsageError: The text is malformed, or a value occurs twice.
     """
     found: dict[str, Category] = {}
     for part in text.split(","):
@@ -154,17 +154,17 @@ def read_sheets(
     """Read the labels in filled sheets.
 
     Args:
-        files: sheets in UTF-8, with or without a byte order mark. The cells of a CSV file may be separated by commas,
+        files: Sheets in UTF-8, with or without a byte order mark. The cells of a CSV file may be separated by commas,
             semicolons or tabs. Columns other than `COLUMNS` are ignored.
-        key: the answers by item name.
-        scale: values that stand for categories, in addition to CC, LC and LI.
+        key: The answers by item name.
+        scale: Values that stand for categories, in addition to CC, LC and LI.
 
     Returns:
         The labels, and the number of rows that are not filled in yet.
 
     Raises:
-        RecordError: rows are invalid; the message lists the file, line and column of each fault.
-        UsageError: a file is neither .csv nor .jsonl.
+        RecordError: Rows are invalid; the message lists the file, line and column of each fault.
+        UsageError: A file is neither .csv nor .jsonl.
     """
     problems: list[str] = []
     rows: list[SheetRow] = []
@@ -274,8 +274,8 @@ def filled_in(
     """Validate the columns `FILLED_IN` of a row.
 
     Args:
-        cells: the cells by column.
-        scale: values that stand for categories, in addition to CC, LC and LI.
+        cells: The cells by column.
+        scale: Values that stand for categories, in addition to CC, LC and LI.
 
     Returns:
         The entries if they are valid, and the faults as pairs of column and message.

@@ -50,10 +50,10 @@ class Opinion(Record):
     """A judge's answer in the form of lmrbench.
 
     Attributes:
-        logic: points on the logic.
-        implementation: points on the implementation.
-        category: the category that follows from the points.
-        error_class: the class of the main error; None if and only if the category is CC.
+        logic: Points on the logic.
+        implementation: Points on the implementation.
+        category: The category that follows from the points.
+        error_class: The class of the main error; None if and only if the category is CC.
     """
 
     logic: Points
@@ -83,8 +83,8 @@ class PaperOpinion(Record):
     """A judge's answer in the form of the LMR-BENCH paper.
 
     Attributes:
-        category: the category; the judge gives its number in the paper.
-        rationale: points on logic and implementation.
+        category: The category; the judge gives its number in the paper.
+        rationale: Points on logic and implementation.
     """
 
     category: Category
@@ -115,11 +115,11 @@ class Vote:
     """The result of one vote of a judge.
 
     Attributes:
-        status: how the vote ended.
-        opinion: the parsed answer of the judge; None unless the status is `judged`.
-        detail: the reason why there is no opinion, or "".
-        attempts: number of requests that were sent.
-        usage: tokens of all these requests together.
+        status: How the vote ended.
+        opinion: The parsed answer of the judge; None unless the status is `judged`.
+        detail: The reason why there is no opinion, or "".
+        attempts: Number of requests that were sent.
+        usage: Tokens of all these requests together.
     """
 
     status: VoteStatus
@@ -133,10 +133,10 @@ async def cast(model: Model, message: str, config: GenerateConfig, protocol: Pro
     """Ask a judge until it answers in the required form, at most `ATTEMPTS` times with the same message.
 
     Args:
-        model: the judge.
-        message: the prompt.
-        config: settings of the requests.
-        protocol: the protocol, which decides the form of the answer.
+        model: The judge.
+        message: The prompt.
+        config: Settings of the requests.
+        protocol: The protocol, which decides the form of the answer.
 
     Returns:
         The vote. If it has no opinion, `status` and `detail` give the reason.
@@ -165,8 +165,8 @@ def read_opinion(
     """Parse a judge's answer.
 
     Args:
-        output: the answer.
-        form: the form that the answer must have.
+        output: The answer.
+        form: The form that the answer must have.
 
     Returns:
         The status, the opinion or None, and the reason if it is None ("" otherwise).

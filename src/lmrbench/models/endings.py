@@ -60,8 +60,8 @@ class Ending:
     """How an answer ended.
 
     Attributes:
-        status: the way in which the answer ended.
-        detail: the reason, in one line, if the status alone does not tell it.
+        status: The way in which the answer ended.
+        detail: The reason, in one line, if the status alone does not tell it.
     """
 
     status: AnswerStatus
@@ -120,8 +120,8 @@ def ended_by_limit(events: Sequence[Event], noted: str | None) -> str:
     """Return the kind of limit that ended a sample, or "" if no limit did.
 
     Args:
-        events: the sample's events.
-        noted: the value under `LIMIT` in the sample's store.
+        events: The sample's events.
+        noted: The value under `LIMIT` in the sample's store.
     """
     return noted or next((event.type for event in reversed(events) if isinstance(event, SampleLimitEvent)), "")
 
@@ -151,10 +151,10 @@ def answer_ending(events: Sequence[Event], limit: str, refusal: str, untouched: 
     """Classify the end of an answer that is graded.
 
     Args:
-        events: the sample's events.
-        limit: the kind of limit that ended the sample, or "".
-        refusal: the reason why no submission can be read from the answer, or "".
-        untouched: whether the answer comes from an agent that left the goal files unchanged.
+        events: The sample's events.
+        limit: The kind of limit that ended the sample, or "".
+        refusal: The reason why no submission can be read from the answer, or "".
+        untouched: Whether the answer comes from an agent that left the goal files unchanged.
     """
     calls = model_calls(events)
     if calls and too_long(calls[-1].error or ""):

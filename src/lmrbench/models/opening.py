@@ -40,15 +40,15 @@ def set_prices(file: Path, model: str) -> dict[str, float]:
     """Register the prices of models with Inspect.
 
     Args:
-        file: a JSON object that maps each model to its prices in dollars per million tokens: `input`, `output` and
+        file: A JSON object that maps each model to its prices in dollars per million tokens: `input`, `output` and
             optionally `input_cache_read` and `input_cache_write`, which default to the price of `input`.
-        model: the model whose prices are returned.
+        model: The model whose prices are returned.
 
     Returns:
         The prices of `model`, by kind; empty if the file does not list the model.
 
     Raises:
-        RecordError: the file can't be read or is malformed.
+        RecordError: The file can't be read or is malformed.
     """
     known: dict[str, dict[str, float]] = {}
     try:
@@ -70,7 +70,7 @@ def open_model(settings: Settings) -> Model:
     """Open the model named in the settings.
 
     Raises:
-        UsageError: the model can't be set up; the message gives the provider's reason.
+        UsageError: The model can't be set up; the message gives the provider's reason.
     """
     given: dict[str, Any] = dict(settings.model_args)
     try:

@@ -28,7 +28,7 @@ class Reachability:
         """Check that a model's provider responds, unless a check has succeeded since the last call of `doubt`.
 
         Raises:
-            ProviderError: the small request failed, or one failed less than `BELIEVED_SECONDS` ago.
+            ProviderError: The small request failed, or one failed less than `BELIEVED_SECONDS` ago.
         """
         name = str(model)
         async with self._lock:

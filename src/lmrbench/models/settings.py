@@ -38,9 +38,9 @@ def option(default: Any, description: str, least: float | None = None, **extra: 
     """Return a field that is an option on the command line.
 
     Args:
-        default: the default value.
-        description: the help text of the option.
-        least: the smallest value allowed; None for no bound.
+        default: The default value.
+        description: The help text of the option.
+        least: The smallest value allowed; None for no bound.
         extra: `flags` and `metavar` on the command line, and `only`, the value of `setting` that the field applies to.
     """
     return Field(default=default, description=description, ge=least, json_schema_extra={"flags": "", **extra})
@@ -52,7 +52,7 @@ class Settings(Part):
     A field that applies only to `setting="prompt"` or only to `setting="agent"` must keep its default in the other.
 
     Attributes:
-        prices: the model's prices in dollars per million tokens at the time of the run.
+        prices: The model's prices in dollars per million tokens at the time of the run.
     """
 
     model: str = option(
@@ -203,14 +203,14 @@ def checked(values: Mapping[str, Any], spelling: str = "--{name} {value}") -> Se
     """Validate settings.
 
     Args:
-        values: the settings by name. Missing ones get their defaults.
-        spelling: the format of an option and its value in messages.
+        values: The settings by name. Missing ones get their defaults.
+        spelling: The format of an option and its value in messages.
 
     Returns:
         The validated settings.
 
     Raises:
-        UsageError: an option is unknown, has an invalid value, or can't be combined with the other options.
+        UsageError: An option is unknown, has an invalid value, or can't be combined with the other options.
     """
 
     def spelt(name: str, value: object) -> str:
@@ -252,7 +252,7 @@ def _with_protocol(values: Mapping[str, Any], spelt: Callable[[str, object], str
     """Add the values that the paper's protocol prescribes, if the settings select this protocol.
 
     Raises:
-        UsageError: an option contradicts the protocol.
+        UsageError: An option contradicts the protocol.
     """
     setting = values.get("setting", "prompt")
     if values.get("protocol") != "paper" or setting not in PAPER_PROTOCOL:
