@@ -260,7 +260,7 @@ def test_a_scale_of_another_form_is_refused(scale):
     [
         ("item,task\n".encode("utf-16"), "sheet.csv:1: is not UTF-8; save the sheet as UTF-8"),
         (f"{','.join(COLUMNS)}\nitem-1,,ann,LC,,für,\n".encode("latin-1"), "sheet.csv:2: is not UTF-8"),
-        (b"item,task,annotator,category,reason,seconds\n", "sheet.csv:1: there is no column error_class"),
+        (b"item,task,annotator,category,reason,seconds\n", "sheet.csv:1: missing columns: error_class"),
         (b"", "sheet.csv: is empty"),
         (f"{','.join(COLUMNS)}\n1,2,3,4,5,6,7,8\n".encode(), "sheet.csv:2: has 8 cells, but there are 7 columns"),
     ],
@@ -277,7 +277,7 @@ def test_sheets_of_json_lines_of_any_separator_and_half_filled_ones_are_taken(tm
     rows.write_text(json.dumps(row | {"category": 2, "seconds": 3, "reason": None}) + "\n")
     assert read_sheets([rows], KEY, {"2": "CC"}) == ([label("ann", "CC", seconds=3)], 0)
     rows.write_text("{}\n")
-    with pytest.raises(RecordError, match=r"sheet\.jsonl:1: there is no column item, task"):
+    with pytest.raises(RecordError, match=r"sheet\.jsonl:1: missing columns: item, task"):
         read_sheets([rows], KEY)
     tabs = tmp_path / "tabs.csv"
     tabs.write_text("\t".join(COLUMNS) + "\tnotes\nitem-1\t\tann\tCC\nitem-2\tp2/t\tann\n")

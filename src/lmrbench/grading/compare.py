@@ -69,7 +69,7 @@ def margin(golden: Any, observed: Any, bounds: Bounds) -> float | None:
 
 
 def _pairs_of(golden: Any, observed: Any, bounds: Bounds) -> Iterator[_Pair | str]:
-    """Yield pairs of values to compare, and descriptions of differences that are never allowed."""
+    """Apply `_pairs` to two observations, with the bounds of each top-level key."""
     if not isinstance(golden, dict) or not isinstance(observed, dict):
         yield from _pairs(golden, observed, bounds.tolerance, None, "")
         return
@@ -85,7 +85,7 @@ def _pairs_of(golden: Any, observed: Any, bounds: Bounds) -> Iterator[_Pair | st
 def _pairs(
     golden: Any, observed: Any, tolerance: Tolerance, similarity: Similarity | None, path: str
 ) -> Iterator[_Pair | str]:
-    """Yield pairs of arrays, floats or similar texts, and descriptions of differences that are never allowed."""
+    """Yield pairs of values to compare within bounds, and descriptions of differences that no bounds allow."""
     are_floats = isinstance(golden, float) and isinstance(observed, (int, float)) and not isinstance(observed, bool)
     if are_floats or (similarity and isinstance(golden, str) and isinstance(observed, str)):
         yield _Pair(golden, observed, tolerance, similarity, path)

@@ -35,7 +35,7 @@ def installation_seed() -> int:
     try:
         return int(made_once(file, lambda: str(fresh_seed()).encode()))
     except ValueError as error:
-        raise RecordError(f"{file}: not a seed; delete the file to draw another") from error
+        raise RecordError(f"{file}: does not contain a seed; delete the file to draw a new one") from error
 
 
 def fresh_seed() -> int:
@@ -47,8 +47,8 @@ def fresh_seed() -> int:
 def random_seed_of(seed: int) -> int:
     """Derive the seed of the random number generators from the seed of the cases.
 
-    A candidate can read the derived seed. The hash is deliberately slow (milliseconds), so that finding the original by
-    trying all seeds would take too long.
+    A candidate can read the derived seed. The hash is deliberately slow (milliseconds), so that finding the original
+    seed by trying all seeds would take too long.
     """
     return int.from_bytes(hashlib.pbkdf2_hmac("sha256", str(seed).encode(), b"random numbers", 10_000, 4), "big")
 

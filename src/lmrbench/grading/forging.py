@@ -47,10 +47,9 @@ from lmrbench.tasks.workspace import third_party_imports
 # Two values of a metric count as different if they are more than this many tolerances apart.
 WELL_ABOVE = 100
 MOST_ATTEMPTS = 100
-# The largest number of runs of the search for the deviations of a fair draw.
+# The largest number of runs that the search for the deviations of a fair draw may take.
 MOST_RUNS = 1000
-# The largest difference between the logs with one and with two threads that a draw may have, as a share of the
-# tolerance.
+# The largest difference between the logs of a draw with one and with two threads, as a share of the tolerance.
 MOST_OF_TOLERANCE = 0.1
 
 

@@ -56,8 +56,8 @@ class Grader:
     workers at the first call and does not touch those of the parent.
 
     Args:
-        suite: `core`, `real`, `live`, `all`, the folder of a suite, or a mapping from ids to tasks.
-        plan: The conditions of the grading.
+        suite: `core` (the default), `real`, `live`, `all`, the folder of a suite, or a mapping from ids to tasks.
+        plan: The conditions of grading.
         pool: A pool that the caller opens and closes; by default the grader opens its own at the first call.
 
     Raises:
@@ -137,8 +137,8 @@ class Grader:
 
         Args:
             submissions: Submissions to tasks of the suite.
-            known: Grades of an earlier run; those for the same candidate, task, seeds, sandbox and environment are
-                reused.
+            known: Grades of an earlier run. A grade is reused if the candidate, task, seeds, sandbox and environment
+                are the same.
             observed: Called with the task and the seed each time the outputs of a reference are ready.
 
         Yields:

@@ -1,7 +1,7 @@
 """The program that reads submissions: `python -m lmrbench.grading.reader`, with a socket as standard input.
 
 Each byte that arrives on this socket carries the descriptor of another socket, over which one request is made. The
-program forks for each request. The fork limits its own resources, sends one byte to report that it runs, reads the
+program forks for each request. The fork limits its own resources, sends one byte to report its start, reads the
 request and writes the reply. A fork that is killed writes no reply.
 """
 
@@ -29,7 +29,7 @@ from lmrbench.tasks.workspace import texts_of
 # Limits on the processor time and the memory of a fork.
 SECONDS = 5
 MEGABYTES = 512
-# Limit on the wall-clock time of a fork. Only on a busy machine is it reached before the limit on processor time.
+# Limit on the wall-clock time of a fork. It is reached before the limit on processor time only if the machine is busy.
 WALL_SECONDS = 8 * SECONDS
 STARTED = b"\x01"
 
@@ -72,7 +72,7 @@ class Reply(Record):
 
     Attributes:
         files: The goal files with the targets in place, by path.
-        code: Decoded texts, by path.
+        code: Texts by path: decoded files, patched files or excerpts.
         located: The first line number and the text of each target, if requested.
         warnings: Messages about parts that were left out.
         refusal: Why the submission can't be used; empty if it can.

@@ -82,7 +82,7 @@ class GradeTerms(NamedTuple):
         task_digest: The task's grading digest (`tasks.digests.grading_digest`).
         seeds: The seeds of the cases.
         sandbox: The name of the back end.
-        environment: The digest of the harness, the machine and the packages that the task imports.
+        environment: The digest of the harness, Python, the machine and the packages that the task imports.
     """
 
     system: str
@@ -130,7 +130,7 @@ class Grade(StoredRecord):
         found: For a forensic task, the share of the changes that were found, which is a lower bound unless the answer
             is correct; None for other tasks.
         timing: The speed and memory of the answer, or None if they were not measured; no verdict depends on them.
-        clock: The clock that measured time for the time limits.
+        clock: Whether time limits were in wall-clock or in processor time.
     """
 
     migrations: ClassVar[Mapping[int, Migration]] = {2: _by_the_wall_clock, 3: without_edge_cases}

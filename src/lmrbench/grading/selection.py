@@ -91,7 +91,7 @@ def select(
     Args:
         stages: Shows the progress of making forensic tasks.
         suite: The suite, in a form that `suite_folder` accepts.
-        patterns: The tasks to select, as in `lmrbench.tasks.selection.select`.
+        patterns: Patterns of the tasks to select, as in `lmrbench.tasks.selection.select`.
         tier: The tier that patterns other than ids select from.
         fresh: The seed for drawing new forensic tasks; None for the published draws.
         sandbox: The back end in which the programs of forensic tasks are run to record their logs.

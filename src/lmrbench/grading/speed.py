@@ -85,7 +85,7 @@ def measure(candidate: Candidate, seed: int, pool: WorkerPool) -> Timing:
     outputs_of(task, seed, cases, first)
     golden_seconds = _seconds(first)
     if golden_seconds < LEAST_GOLDEN_SECONDS:
-        reason = f"the reference takes {golden_seconds:.3f} s over the timed inputs, too little to measure"
+        reason = f"the reference takes {golden_seconds:.3f} s on the timed inputs, too little to measure"
         return Timing(golden_seconds=golden_seconds, reason=reason)
     most_seconds = max(CHECK_SECONDS, SLOWER * first.seconds)
     began = time.monotonic()

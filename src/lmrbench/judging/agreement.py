@@ -1,7 +1,8 @@
 """Inter-rater agreement, with bootstrap intervals over papers.
 
-`agreement` compares two raters: shares, Cohen's kappa and a table of counts. `reliability` is for any number of raters,
-with missing labels: Fleiss' kappa and Krippendorff's alpha. A statistic that is not defined is None, with a reason.
+`agreement` compares two raters: shares, Cohen's kappa and a table of counts. `reliability` compares any number of
+raters and allows missing labels: Fleiss' kappa and Krippendorff's alpha. A statistic that is not defined is None, with
+a reason.
 
 Answers of one paper are not independent, so the bootstrap resamples whole papers. Draws in which a statistic is not
 defined are omitted. With a single paper there is no interval.
@@ -105,7 +106,7 @@ class Reliability(Record):
 
 
 def binary(labels: Sequence[str]) -> list[str]:
-    """Return the labels on the scale `BINARY`."""
+    """Map labels to the scale `BINARY`."""
     return [BINARY[label != "CC"] for label in labels]
 
 
@@ -213,8 +214,8 @@ def _statistic(
     Args:
         said: Counts of labels, (items, categories).
         papers: The paper of each item, (items,).
-        statistic: A function of the counts, the index of each item's paper, (items,), and the number of times that each
-            draw contains each paper, (draws, papers). It returns the value for each draw, NaN if undefined.
+        statistic: A function that takes the counts, the index of each item's paper (items,) and the number of times
+            that each draw contains each paper (draws, papers). It returns the value for each draw, NaN if undefined.
         scale: The categories, in order.
         missing: The reason to give if there are no items.
         seed: Seed of the draws.

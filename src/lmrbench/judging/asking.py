@@ -1,4 +1,4 @@
-"""Ask judges about a submission: make the prompts, request votes, and make the records of votes.
+"""Ask judges about a submission: create the prompts, request votes, and create their records.
 
 This module is used by `runs` for the submissions of a run folder, and by `scoring` for the samples of an Inspect log.
 """

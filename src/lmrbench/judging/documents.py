@@ -1,4 +1,4 @@
-"""The document that an annotator reads about one item. It does not say which system wrote the candidate."""
+"""The document that an annotator reads about one answer. It does not reveal which system wrote the answer."""
 
 from __future__ import annotations
 

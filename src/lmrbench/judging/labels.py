@@ -1,4 +1,4 @@
-"""Labels by people: reading, grouping and adjudication.
+"""Read, group and adjudicate labels, which are the verdicts of people on answers.
 
 Several annotators label an item, which is one answer to one task. `read_labels` merges their files. `adjudicated` gives
 each item its majority category. An item without a majority, or with both CC and LI among its labels, is disputed and

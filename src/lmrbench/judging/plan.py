@@ -1,4 +1,4 @@
-"""The options of `lmrbench judge` that decide the number of votes and the prompts.
+"""The options of `lmrbench judge` that determine the number of votes and the prompts.
 
 These options are generated from the fields of `JudgingPlan`. This module does not import Inspect.
 """

@@ -90,7 +90,7 @@ def judge_message(
 
 
 def digest_of(message: str, temperature: float | None) -> str:
-    """Return the SHA-256 of what determines a vote: the prompt version, the message and, if set, the temperature."""
+    """Return the SHA-256 of the prompt version, the message and, if set, the temperature."""
     parts = [PROMPT_VERSION, message] if temperature is None else [PROMPT_VERSION, message, temperature]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 

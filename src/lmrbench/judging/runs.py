@@ -37,7 +37,7 @@ class Judged:
         submissions: The submissions to judge.
         judgements: One for each combination of usable submission, judge, vote number and order.
         unusable: The submissions from which no code could be extracted.
-        judges: The names of the judges in records.
+        judges: The names of the judges, as used in records.
     """
 
     submissions: tuple[Submission, ...]

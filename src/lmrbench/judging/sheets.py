@@ -86,7 +86,7 @@ def write_key(file: Path, names: Mapping[str, Answer]) -> None:
 
 
 def read_keys(files: Iterable[Path]) -> dict[str, Answer]:
-    """Read keys.
+    """Read the keys of exported sheets.
 
     Returns:
         The answers by item name.
@@ -103,7 +103,7 @@ def write_sheet(file: Path, rows: Sequence[Mapping[str, str]], replace: bool = F
 
     Args:
         file: The sheet, with the suffix .csv or .jsonl.
-        rows: The cells by column. Missing cells are left empty; further columns come after `COLUMNS`.
+        rows: The cells of each row, by column. Missing cells are left empty; further columns come after `COLUMNS`.
         replace: Whether to overwrite an existing file.
 
     Raises:
@@ -205,7 +205,7 @@ def _rows(file: Path) -> list[SheetRow]:
     found = []
     for line, cells in (_json_rows if file.suffix == ".jsonl" else _csv_rows)(text, file):
         if lacking := [name for name in COLUMNS if name not in cells]:
-            raise RecordError(f"{file}:{line}: there is no column {', '.join(lacking)}")
+            raise RecordError(f"{file}:{line}: missing columns: {', '.join(lacking)}")
         found.append(SheetRow(f"{file}:{line}", {name: cells[name].strip() for name in COLUMNS}))
     return found
 
@@ -221,7 +221,7 @@ def _csv_rows(text: str, file: Path) -> Iterator[tuple[int, dict[str, str]]]:
                 columns = [name.strip() for name in cells]
                 # Check the columns here as well, because a sheet may have no rows.
                 if lacking := [name for name in COLUMNS if name not in columns]:
-                    raise RecordError(f"{file}:{line}: there is no column {', '.join(lacking)}")
+                    raise RecordError(f"{file}:{line}: missing columns: {', '.join(lacking)}")
             elif any(map(str.strip, cells)):
                 if len(cells) > len(columns):
                     raise RecordError(f"{file}:{line}: has {len(cells)} cells, but there are {len(columns)} columns")
@@ -300,7 +300,7 @@ def filled_in(
 
 
 def _shifted(rows: Iterable[SheetRow]) -> dict[str, str]:
-    """Return an error message, by annotator, for each annotator who wrote numbers in place of all categories."""
+    """Return an error message, by annotator, for each annotator who wrote only numbers in the category column."""
     said: dict[str, dict[str, str]] = {}
     for row in rows:
         if row.cells["category"]:
@@ -356,7 +356,7 @@ def write_export(
 
     Args:
         sheet: The sheet, which must not exist yet. The documents are written to the folder that `items_folder` returns.
-        key: The file to write that maps items to answers.
+        key: The key file to write, which maps items to answers.
         items: Answers by opaque name.
         documents: Markdown by opaque name.
         annotator: The annotator's name, or "" if the annotator fills it in.

@@ -83,7 +83,7 @@ class PaperOpinion(Record):
     """A judge's answer in the form of the LMR-BENCH paper.
 
     Attributes:
-        category: The category; the judge gives its number in the paper.
+        category: The category. The judge writes the number that the paper gives to it.
         rationale: Points on logic and implementation.
     """
 
@@ -115,7 +115,7 @@ class Vote:
     """The result of one vote of a judge.
 
     Attributes:
-        status: How the vote ended.
+        status: Whether the judge gave an opinion, or why it did not.
         opinion: The parsed answer of the judge; None unless the status is `judged`.
         detail: The reason why there is no opinion, or "".
         attempts: Number of requests that were sent.

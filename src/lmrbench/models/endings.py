@@ -1,4 +1,4 @@
-"""Classify how an answer ended, and whether the model is at fault.
+"""Classify the end of an answer, and decide whether the model is at fault.
 
 A fault of the model is scored; a fault of the provider, the agent's program or this machine never is.
 `answer_ending` describes an answer that is graded: refused, filtered, empty and truncated answers count against the
@@ -57,10 +57,10 @@ class AgentCrashError(UnansweredError):
 
 @dataclass(frozen=True)
 class Ending:
-    """How an answer ended.
+    """The end of an answer or of a model call.
 
     Attributes:
-        status: The way in which the answer ended.
+        status: The kind of end, as stored in the record of an answer.
         detail: The reason, in one line, if the status alone does not tell it.
     """
 

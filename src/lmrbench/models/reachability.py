@@ -19,7 +19,7 @@ class Reachability:
     """Remembers which providers respond to a small request."""
 
     def __init__(self) -> None:
-        """Create a record without any provider."""
+        """Start with no known providers."""
         self._lock = anyio.Lock()
         self._proven: set[str] = set()
         self._failed: dict[str, tuple[float, str]] = {}
