@@ -291,12 +291,12 @@ def test_what_is_wrong_with_a_deviation_is_said(suite):
     task = task_of(suite, POOL + BAD)
     with open_pool("bubblewrap", (), 1) as workers:
         found = {item.name: item for item in effects(task, workers)}
-    assert found["silent"].fault == "moves no metric"
-    assert found["counted"].fault == "moves no metric"
+    assert found["silent"].fault == "changes no metric"
+    assert found["counted"].fault == "changes no metric"
     assert found["broken"].fault == "does not run"
     assert found["loud"].fault.startswith("does not train: blends/first is")
     assert found["quarter"].fault == "gives the same logs as rate"
-    assert found["early"].fault == "shows first in 'values', not in 'blends'"
+    assert found["early"].fault == "first affects 'values', not 'blends'"
     assert (found["rate"].moved, found["rate"].metrics) == (("blends/second", "blends/ratio"), 4)
     assert [found[name].fault for name in ("faster", "count", "never_zero", "from_zero", "squares")] == [""] * 5
 
@@ -333,9 +333,9 @@ def test_an_unfair_draw_is_refused_with_the_reason(suite):
         "quarter": "rate gives the same logs as quarter",
         "rate": "quarter gives the same logs as rate",
         "loud": "does not train",
-        "early": "already shows in the stage 'values'",
+        "early": "already affects the stage 'values'",
         "silent": "the faithful program gives the same logs",
-        "counted": "the experiment has no such stage",
+        "counted": "the experiment has no stage for this deviation",
     }
     assert len(refused) > 3
     assert all(reasons[name] in why for name, why in refused.items()), refused

@@ -104,7 +104,7 @@ def test_an_answer_that_is_wrong_on_a_timed_input_has_no_speed_and_a_reason(pool
 def test_a_golden_that_is_too_fast_to_measure_is_said(pool, toy_suite, tmp_path):
     timing = timing_of(pool, write_suite(toy_suite, tmp_path, seconds=0.0), answer(0.0))
     assert timing.speed is None
-    assert timing.reason.endswith("s over the timed inputs, too little to measure")
+    assert timing.reason.endswith("s on the timed inputs, too little to measure")
 
 
 def test_a_golden_that_fails_on_its_own_timed_inputs_is_the_tasks_fault(pool, toy_suite, tmp_path):

@@ -66,7 +66,10 @@ def test_what_is_not_defined_is_none():
     assert all_alike.same.share == 1.0
     with pytest.raises(ValueError, match="differ in length"):
         agreement(["CC"], [], [])
-    assert (nothing.why, all_alike.why) == ("no item was labelled by both", "both label every item CC")
+    assert (nothing.why, all_alike.why) == (
+        "no item was labelled by both raters",
+        "both raters labelled every item CC",
+    )
 
 
 def test_one_paper_has_no_interval():

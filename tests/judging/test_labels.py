@@ -179,11 +179,11 @@ def test_the_way_from_a_run_to_agreement(run_folder, toy_suite, tmp_path):
     assert pairs["annotator bob, annotator cem"]["agreement"]["conflicts"]["count"] == 1
     assert pairs["unit tests, annotator ann"]["binary"]["same"]["count"] == 3
     people = found["groups"][0]["reliability"]
-    assert (people["raters"], people["items"], people["alpha_ordinal"]["why"]) == (3, 3, "all items are of one paper")
+    assert (people["raters"], people["items"], people["alpha_ordinal"]["why"]) == (3, 3, "there is only one paper")
     shown = call("analyse", "agreement", together, verdicts, run_folder)
     assert "judge j: no majority on 1 answer; left out" in shown
-    assert "no interval: all items are of one paper" in shown
-    assert "not defined: both label every item CC" in shown
+    assert "no interval: there is only one paper" in shown
+    assert "not defined: both raters labelled every item CC" in shown
     assert "nan" not in shown.lower().replace("ann", "")
 
 
@@ -191,7 +191,7 @@ def test_of_one_annotator_and_of_nobody(run_folder, tmp_path):
     write_labels(tmp_path / "labels.jsonl", [label("ann", "CC"), label("ann", "LI", "p2/t")])
     shown = call("analyse", "agreement", tmp_path / "labels.jsonl", run_folder)
     assert "not defined: there is only one rater" in shown
-    assert "not defined: no item was labelled by both" in shown
+    assert "not defined: no item was labelled by both raters" in shown
     with pytest.raises(UsageError, match="only unit tests rated these answers"):
         call("analyse", "agreement", run_folder)
     with pytest.raises(UsageError, match="sample 0 of toy/blend by secret-one is also graded in another run"):
@@ -207,7 +207,7 @@ def test_of_one_annotator_and_of_nobody(run_folder, tmp_path):
         ({"error_class": "typo"}, "sheet.csv:3: error_class: 'typo' is not one of paper parsing, problem context"),
         ({"item": "item-1"}, "sheet.csv:3: item: ann labels item-1 twice; first in "),
         ({"item": "item-9"}, "sheet.csv:3: item: 'item-9' is not in the key"),
-        ({"task": "p1/t"}, "sheet.csv:3: task: is 'p1/t', but item-2 is of 'p2/t'"),
+        ({"task": "p1/t"}, "sheet.csv:3: task: is 'p1/t', but item-2 belongs to 'p2/t'"),
         ({"seconds": "soon"}, "sheet.csv:3: seconds: 'soon' is not a number of seconds"),
         ({"seconds": "nan"}, "sheet.csv:3: seconds: 'nan' is not a number of seconds"),
         ({"seconds": "-1"}, "sheet.csv:3: seconds: '-1' is not a number of seconds"),
@@ -239,7 +239,7 @@ def test_a_shifted_scale_is_said_once_and_can_be_mapped(values, scale, tmp_path)
         read_sheets([file], KEY)
     (line,) = str(error.value).splitlines()[1:]
     assert "category: ann writes numbers" in line
-    assert "looks like a shifted scale" in line
+    assert "instead of CC, LC, LI" in line
     assert f"--scale {scale}" in line
     if scale != "0=LI":
         labels, _ = read_sheets([file], KEY, read_scale(scale))
@@ -260,7 +260,7 @@ def test_a_scale_of_another_form_is_refused(scale):
     [
         ("item,task\n".encode("utf-16"), "sheet.csv:1: is not UTF-8; save the sheet as UTF-8"),
         (f"{','.join(COLUMNS)}\nitem-1,,ann,LC,,für,\n".encode("latin-1"), "sheet.csv:2: is not UTF-8"),
-        (b"item,task,annotator,category,reason,seconds\n", "sheet.csv:1: there is no column error_class"),
+        (b"item,task,annotator,category,reason,seconds\n", "sheet.csv:1: missing columns: error_class"),
         (b"", "sheet.csv: is empty"),
         (f"{','.join(COLUMNS)}\n1,2,3,4,5,6,7,8\n".encode(), "sheet.csv:2: has 8 cells, but there are 7 columns"),
     ],
@@ -277,7 +277,7 @@ def test_sheets_of_json_lines_of_any_separator_and_half_filled_ones_are_taken(tm
     rows.write_text(json.dumps(row | {"category": 2, "seconds": 3, "reason": None}) + "\n")
     assert read_sheets([rows], KEY, {"2": "CC"}) == ([label("ann", "CC", seconds=3)], 0)
     rows.write_text("{}\n")
-    with pytest.raises(RecordError, match=r"sheet\.jsonl:1: there is no column item, task"):
+    with pytest.raises(RecordError, match=r"sheet\.jsonl:1: missing columns: item, task"):
         read_sheets([rows], KEY)
     tabs = tmp_path / "tabs.csv"
     tabs.write_text("\t".join(COLUMNS) + "\tnotes\nitem-1\t\tann\tCC\nitem-2\tp2/t\tann\n")
@@ -310,7 +310,7 @@ def test_nothing_that_may_be_filled_in_is_overwritten(run_folder, toy_suite, tmp
     write_labels(tmp_path / "labels.jsonl", [label("ann", "CC")])
     with pytest.raises(UsageError, match=r"labels\.jsonl: exists already"):
         call("labels", "import", file, "--key", tmp_path / "key", "--out", tmp_path / "labels.jsonl")
-    with pytest.raises(UsageError, match="is the file of labels"):
+    with pytest.raises(UsageError, match="is the input file of labels"):
         call("labels", "adjudicate", tmp_path / "labels.jsonl", "--key", "key", "--out", tmp_path / "labels.jsonl")
     with pytest.raises(UsageError, match="there is no task 'toy/blend' in this suite"):
         call("labels", "export", run_folder, "--out", tmp_path / "new.csv", "--key", tmp_path / "key")

@@ -138,8 +138,8 @@ def test_a_session_of_some_tasks_shows_the_goal_files_of_all_of_them_and_names_t
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"protocol": "paper", "paper": "latex"}, "--paper latex: the paper's protocol has json"),
-        ({"protocol": "paper", "setting": "agent", "turns": 30}, "--turns 30: the paper's protocol has 50"),
+        ({"protocol": "paper", "paper": "latex"}, "--paper latex: the paper's protocol requires json"),
+        ({"protocol": "paper", "setting": "agent", "turns": 30}, "--turns 30: the paper's protocol requires 50"),
         ({"paper": "pdf-file"}, "--paper pdf-file: applies only to the agent setting"),
         ({"paper": "json", "setting": "agent"}, "--paper json: applies only to the prompt setting"),
         (

@@ -1,1 +1,1 @@
-"""Grading: observe reference and candidate in separate sandboxes, compare outside of them, and record verdicts."""
+"""Grading: observe reference and candidate in separate sandboxes, compare the observations, and record verdicts."""

@@ -19,12 +19,12 @@ class Candidate:
     """A submission that was prepared for a run.
 
     Attributes:
-        submission: the submission.
-        task: the task that it answers.
-        files: the files of the repository to run, by path; None if the submission can't be used.
-        refusal: why the submission can't be used; empty if it can.
-        warnings: messages about edits that were left out.
-        digest: the digest of the repository, or of the unusable code.
+        submission: The submission.
+        task: The task that it answers.
+        files: The files of the repository to run, by path; None if the submission can't be used.
+        refusal: Why the submission can't be used; empty if it can.
+        warnings: Messages about edits that were left out.
+        digest: The digest of the repository, or of the unusable code.
     """
 
     submission: Submission
@@ -44,19 +44,19 @@ def prepare(submission: Submission, task: Task) -> Candidate:
     """Transplant a submission into a fresh masked repository.
 
     Args:
-        submission: the submission, usable or not.
-        task: the task that it answers.
+        submission: The submission, usable or not.
+        task: The task that it answers.
 
     Returns:
         The candidate, without files if the submission can't be used.
 
     Raises:
-        LmrbenchError: the task or the machine is at fault.
+        LmrbenchError: The task or the machine is at fault.
     """
     try:
         files, warnings = read_submission(task, submission)
     except Exception as error:
-        # If there is no code, a warning from collecting the answer says more than the error.
+        # If there is no code, the first warning from collecting the answer is more helpful than the error.
         refusal = refusal_of(error) if submission.code or not submission.warnings else submission.warnings[0]
         text = json.dumps({"code": submission.code, "refusal": refusal}, sort_keys=True)
         return Candidate(submission, task, None, refusal, submission.warnings, files_digest({"": text.encode()}))
@@ -64,7 +64,7 @@ def prepare(submission: Submission, task: Task) -> Candidate:
 
 
 def refusal_of(error: Exception) -> str:
-    """Return the reason for refusing a candidate; re-raise the error if the machine or the task is at fault."""
+    """Return the reason for refusing a candidate. Re-raises the error if the machine or the task is at fault."""
     if isinstance(error, SubmissionError):
         return str(error)
     if isinstance(error, LmrbenchError | OSError | MemoryError):

@@ -1,8 +1,8 @@
 """Compare the observations of a candidate with those of the reference.
 
-This runs outside of every sandbox, on decoded data. Floats agree within the tolerance, and NaN equals NaN. Infinities
-and everything else, including shapes and dtypes, must be equal. A Python int is accepted as a float. Texts must be
-equal, or as similar as the task requires.
+The comparison runs outside of all sandboxes, on decoded data. Floats agree within the tolerance, and NaN equals NaN.
+Infinities and everything else, including shapes and dtypes, must be equal. A Python int is accepted as a float. Texts
+must be equal, or as similar as the task requires.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from lmrbench.grading.similarity import similar
 from lmrbench.sandbox.inside.encoding import Array
 from lmrbench.tasks.bounds import Bounds, Similarity, Tolerance
 
-# The least relative tolerance for types of low precision. A smaller tolerance of a task does not apply to them.
+# The smallest relative tolerance for each type of low precision. It replaces a smaller tolerance of the task.
 _COARSE = {"float16": 1e-3, "bfloat16": 1.6e-2, "float8_e4m3fn": 0.13, "float8_e5m2": 0.26}
 _MAX_SHOWN = 80
 _LEAST_MARGIN, _MOST_MARGIN = 1e-6, 1e6
 
 
 class _Pair(NamedTuple):
-    """What the reference and the candidate returned in one place, and how far these may be from each other."""
+    """The values of the reference and the candidate at one path of their observations, and the bounds for them."""
 
     golden: Any
     observed: Any
@@ -37,12 +37,12 @@ def compare(golden: Any, observed: Any, bounds: Bounds) -> str | None:
     """Return a description of the first difference, or None if the observations agree.
 
     Args:
-        golden: the reference's observation, decoded.
-        observed: the candidate's observation, decoded.
-        bounds: the tolerances and similarities within which the observations agree.
+        golden: The reference's observation, decoded.
+        observed: The candidate's observation, decoded.
+        bounds: The tolerances and similarities within which the observations agree.
 
     Raises:
-        SandboxError: the model of a similarity cannot be loaded.
+        SandboxError: The model of a similarity cannot be loaded.
     """
     for found in _pairs_of(golden, observed, bounds):
         said = found if isinstance(found, str) else _differs(found)
@@ -52,11 +52,11 @@ def compare(golden: Any, observed: Any, bounds: Bounds) -> str | None:
 
 
 def margin(golden: Any, observed: Any, bounds: Bounds) -> float | None:
-    """Return the smallest multiple of the tolerance at which the observations agree, at least 1e-6.
+    """Return the smallest multiple of the tolerance at which the observations agree, but at least 1e-6.
 
-    For texts, the tolerance is the distance of the threshold from 1: with a threshold of 0.9, texts with a similarity
-    of 0.8 have a margin of 2. Returns None if the observations differ in type or shape, or by more than 1e6 times the
-    tolerance. The arguments are those of `compare`.
+    For texts, the tolerance is the difference between 1 and the threshold of the similarity: with a threshold of 0.9,
+    texts with a similarity of 0.8 have a margin of 2. Returns None if the observations differ in type or shape, or by
+    more than 1e6 times the tolerance. The arguments are those of `compare`.
     """
     largest = _LEAST_MARGIN
     for found in _pairs_of(golden, observed, bounds):
@@ -69,7 +69,7 @@ def margin(golden: Any, observed: Any, bounds: Bounds) -> float | None:
 
 
 def _pairs_of(golden: Any, observed: Any, bounds: Bounds) -> Iterator[_Pair | str]:
-    """Yield the pairs of two observations, and the differences that no bounds allow, in words."""
+    """Apply `_pairs` to two observations, with the bounds of each top-level key."""
     if not isinstance(golden, dict) or not isinstance(observed, dict):
         yield from _pairs(golden, observed, bounds.tolerance, None, "")
         return
@@ -85,7 +85,7 @@ def _pairs_of(golden: Any, observed: Any, bounds: Bounds) -> Iterator[_Pair | st
 def _pairs(
     golden: Any, observed: Any, tolerance: Tolerance, similarity: Similarity | None, path: str
 ) -> Iterator[_Pair | str]:
-    """Yield the pairs of arrays, floats and similar texts, and the differences that no bounds allow, in words."""
+    """Yield pairs of values to compare within bounds, and descriptions of differences that no bounds allow."""
     are_floats = isinstance(golden, float) and isinstance(observed, (int, float)) and not isinstance(observed, bool)
     if are_floats or (similarity and isinstance(golden, str) and isinstance(observed, str)):
         yield _Pair(golden, observed, tolerance, similarity, path)
@@ -110,7 +110,7 @@ def _pairs(
 
 
 def _differs(pair: _Pair) -> str | None:
-    """Return in words how the two of a pair differ by more than is allowed, or None."""
+    """Return a description of the difference between the values of a pair, or None if they agree within the bounds."""
     golden, observed, tolerance, similarity, path = pair
     if isinstance(golden, Array):
         return _arrays_differ(golden, observed, tolerance, path)
@@ -126,7 +126,7 @@ def _differs(pair: _Pair) -> str | None:
 
 
 def _factor(pair: _Pair) -> float:
-    """Return the smallest multiple of the tolerance at which the two of a pair agree."""
+    """Return the smallest multiple of the tolerance at which the values of a pair agree."""
     golden, observed, tolerance, similarity, _ = pair
     if isinstance(golden, Array):
         coarse = _COARSE.get(golden.dtype, 0.0)
@@ -140,7 +140,7 @@ def _factor(pair: _Pair) -> float:
 def _array_factor(golden: Any, observed: Any, tolerance: Tolerance, coarse: float) -> float:
     """Return the smallest multiple of the tolerance at which all elements agree.
 
-    At the multiple f, finite elements agree if their distance is at most f * atol + max(f * rtol, coarse) * |golden|.
+    With the multiple f, finite elements agree if their distance is at most f * atol + max(f * rtol, coarse) * |golden|.
     """
     if golden.dtype.kind not in "fc":
         return 0.0 if np.array_equal(golden, observed) else math.inf
@@ -157,7 +157,7 @@ def _array_factor(golden: Any, observed: Any, tolerance: Tolerance, coarse: floa
 
 
 def _float_factor(golden: float, observed: float, tolerance: Tolerance) -> float:
-    """Return what `_array_factor` returns for two numbers, without the cost of arrays."""
+    """Return the result of `_array_factor` for two Python numbers, without creating arrays."""
     if golden == observed or (math.isnan(golden) and math.isnan(observed)):
         return 0.0
     if not (math.isfinite(golden) and math.isfinite(observed)):
@@ -167,7 +167,7 @@ def _float_factor(golden: float, observed: float, tolerance: Tolerance) -> float
 
 
 def _text_factor(golden: str, observed: str, similarity: Similarity) -> float:
-    """Return the smallest multiple of the threshold's distance from 1 at which two texts agree, to within 2%."""
+    """Return the smallest multiple of `1 - threshold` at which two texts agree, accurate to 2%."""
 
     def agree(factor: float) -> bool:
         return similar(golden, observed, similarity.scaled(factor))
@@ -192,7 +192,7 @@ def _keys_differ(golden: dict[Any, Any], observed: dict[Any, Any], path: str) ->
 
 
 def _forms_differ(golden: Array, observed: Any, path: str) -> str | None:
-    """Return how an array differs in kind, dtype or shape, or None."""
+    """Return a description of a difference in kind, dtype or shape, or None if there is none."""
     if not isinstance(observed, Array) or observed.library != golden.library:
         return _say(path, f"expected {_kind(golden)}, got {_kind(observed)}")
     if observed.dtype != golden.dtype or observed.values.dtype != golden.values.dtype:

@@ -25,17 +25,17 @@ MOST_CASES_MB = 256
 def installation_seed() -> int:
     """Return the default seed of all runs, which is drawn once for this machine.
 
-    The seed is secret, so answers that are hard-coded for some seed fail by default. It stays the same, so the outputs
-    of references can be cached.
+    The seed is secret, so answers that are hard-coded for a known seed fail by default. It stays the same, so that the
+    outputs of references can be cached.
 
     Raises:
-        RecordError: the file that stores the seed is damaged.
+        RecordError: The file that stores the seed is damaged.
     """
     file = cache_folder() / "seed"
     try:
         return int(made_once(file, lambda: str(fresh_seed()).encode()))
     except ValueError as error:
-        raise RecordError(f"{file}: not a seed; delete the file to draw another") from error
+        raise RecordError(f"{file}: does not contain a seed; delete the file to draw a new one") from error
 
 
 def fresh_seed() -> int:
@@ -47,8 +47,8 @@ def fresh_seed() -> int:
 def random_seed_of(seed: int) -> int:
     """Derive the seed of the random number generators from the seed of the cases.
 
-    A candidate can read the result, so the hash is deliberately slow (milliseconds): trying all seeds would take too
-    long.
+    A candidate can read the derived seed. The hash is deliberately slow (milliseconds), so that finding the original
+    seed by trying all seeds would take too long.
     """
     return int.from_bytes(hashlib.pbkdf2_hmac("sha256", str(seed).encode(), b"random numbers", 10_000, 4), "big")
 
@@ -59,16 +59,16 @@ def drawn_cases(
     """Draw the cases for each pair of a task and a seed.
 
     Args:
-        wanted: pairs of a task and a seed.
-        pool: the pool in which to draw; the workers that it uses for this run no candidates.
-        function: the name of the check's function that draws cases.
+        wanted: Pairs of a task and a seed.
+        pool: The pool that runs the checks, in workers that never run a candidate.
+        function: The name of the check's function that draws cases.
 
     Returns:
         The cases by task id and seed.
 
     Raises:
-        TaskError: a check can't draw its cases, or draws no ordinary case.
-        SandboxError: the machine can't run the sandbox.
+        TaskError: A check can't draw its cases, or draws no ordinary case.
+        SandboxError: The machine can't run the sandbox.
     """
     jobs = [
         replace(
@@ -113,7 +113,7 @@ def observing_of(task: Task) -> str:
     """Return the source code of the `observe` function of a task's check.
 
     Raises:
-        TaskError: the check does not define `observe`.
+        TaskError: The check does not define `observe`.
     """
     try:
         return observing(task.files.check)
@@ -122,5 +122,5 @@ def observing_of(task: Task) -> str:
 
 
 def why_lost(outcome: Outcome) -> str:
-    """Return the reason why a worker was lost."""
+    """Return the reason why the worker of a job was lost."""
     return next((case.message for case in outcome.cases if case.status == "died"), "the worker was lost")

@@ -29,12 +29,12 @@ def logs_of(
     """Run each program in a sandbox with the first published seed, and return the metrics that it logs.
 
     Args:
-        task: any task of the paper.
-        programs: the files of each program.
-        workers: the workers that run the programs.
-        advance: called with the number of finished runs and the total number of runs.
-        threads: the number of threads of each program.
-        seconds: processor seconds that a program may take; by default those of the task.
+        task: Any task of the paper.
+        programs: The files of each program.
+        workers: The workers that run the programs.
+        advance: Called with the number of finished runs and the total number of runs.
+        threads: The number of threads of each program.
+        seconds: Processor seconds that a program may take; by default those of the task.
 
     Returns:
         The metrics by stage; None for a program that raises an error, takes too long, or returns something else.
@@ -66,7 +66,7 @@ def decisive(metrics: Metrics) -> Metrics:
 
 
 def flat(value: object, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield each value in nested dicts and lists after its path, such as `evaluation/loss`."""
+    """Yield the path, such as `evaluation/loss`, and the value of each item in nested dicts and lists."""
     items: Iterable[tuple[object, object]]
     if isinstance(value, dict):
         items = value.items()

@@ -1,9 +1,10 @@
 """Make forensic tasks: find fair draws of deviations, and record the logs of the changed programs.
 
-A draw is fair if the changed program runs and still trains, and if a search over the pool finds its deviations within
-`MOST_RUNS` runs and finds no other explanation of the logs. The search goes through the stages of the experiment in
-their order. At each stage it tries every set of the deviations that first change metrics there, smaller sets first,
-until the metrics agree up to this stage. All programs run in a sandbox.
+A paper's pool contains deviations, which are plausible changes of its repository; a draw picks some of them. A draw is
+fair if the changed program runs and still trains, and if a search over the pool finds its deviations within `MOST_RUNS`
+runs and finds no other explanation of the logs. The search goes through the stages of the experiment in order. At each
+stage it tries all sets of the deviations that first change metrics there, smaller sets first, until the metrics agree
+up to this stage. All programs run in a sandbox.
 """
 
 from __future__ import annotations
@@ -43,27 +44,26 @@ from lmrbench.tasks.tiers.forensic import (
 from lmrbench.tasks.tiers.logged import EXPERIMENT, PUBLISHED_SEEDS, RESULTS, published_check
 from lmrbench.tasks.workspace import third_party_imports
 
-# Two logs count as different if they are more than this many tolerances apart.
+# Two values of a metric count as different if they are more than this many tolerances apart.
 WELL_ABOVE = 100
 MOST_ATTEMPTS = 100
-# The largest number of runs of the search for the deviations of a fair draw.
+# The largest number of runs that the search for the deviations of a fair draw may take.
 MOST_RUNS = 1000
-# The largest difference between the logs with one and with two threads that a draw may have, as a share of the
-# tolerance.
+# The largest difference between the logs of a draw with one and with two threads, as a share of the tolerance.
 MOST_OF_TOLERANCE = 0.1
 
 
 def forged(task: Task, wanted: DrawId, workers: WorkerPool, advance: Advance = lambda *_: None) -> Task:
-    """Make a forensic task of a paper, with the published draw or the first fair one.
+    """Make a forensic task of a paper from the published draw with this id, or else from the first fair draw.
 
     Args:
-        task: any task of the paper.
-        wanted: the id of the draw.
-        workers: the workers that run the programs.
-        advance: called with a stage's name, the number of finished runs, and the total number of runs.
+        task: Any task of the paper.
+        wanted: The id of the draw.
+        workers: The workers that run the programs.
+        advance: Called with a stage's name, the number of finished runs, and the total number of runs.
 
     Raises:
-        TaskError: no fair draw was found.
+        TaskError: No fair draw was found.
     """
     pool = deviation_pool(task)
     published = next((draw for draw in pool.draws if draw.id == wanted), None)
@@ -99,15 +99,15 @@ def fair_draw(
     """Return the first fair draw, from the cache or by trying draws one after the other.
 
     Args:
-        task: any task of the paper.
-        pool: the paper's deviations.
-        wanted: the id of the draw.
-        workers: the workers that run the programs.
-        advance: see `forged`.
-        refused: called with each unfair draw and the reason.
+        task: Any task of the paper.
+        pool: The paper's deviations.
+        wanted: The id of the draw.
+        workers: The workers that run the programs.
+        advance: See `forged`.
+        refused: Called with each unfair draw and the reason.
 
     Raises:
-        TaskError: none of `MOST_ATTEMPTS` draws is fair.
+        TaskError: None of `MOST_ATTEMPTS` draws is fair.
     """
     return _fair_draw(_Laboratory(task, pool, workers, advance), wanted, refused)
 
@@ -127,18 +127,19 @@ def _fair_draw(laboratory: _Laboratory, wanted: DrawId, refused: Callable[[Draw,
             write_whole(file, signed(found.model_dump_json()), PRIVATE)
             return found
         refused(draw, search.unfair)
-    raise TaskError(f"{task.paper.slug}/{wanted}: none of {MOST_ATTEMPTS} draws is fair; the last: {search.unfair}")
+    raise TaskError(f"{task.paper.slug}/{wanted}: none of {MOST_ATTEMPTS} draws is fair; last reason: {search.unfair}")
 
 
 class AuditedDraw(Record):
     """The audit of one draw.
 
     Attributes:
-        task: name of the forensic task.
-        draw: the draw.
-        sharing: the number of deviations that share their stage with another deviation of the draw.
-        unfair: why the draw is not fair; empty if it is.
-        margin: see `_Laboratory.margin_of_threads`.
+        task: Name of the forensic task.
+        draw: The draw.
+        sharing: The number of deviations that share their stage with another deviation of the draw.
+        unfair: Why the draw is not fair; empty if it is.
+        margin: The difference between the logs with one and with two threads, as a share of the tolerance; None if they
+            can't be compared.
     """
 
     task: str
@@ -159,12 +160,12 @@ def audited_draws(
     """Audit draws of papers: for each id, the published draw if there is one, or else the first fair draw.
 
     Args:
-        draws: the papers' tasks with the ids of the draws, which are audited paper by paper.
-        workers: the workers that run the programs.
-        advance: see `forged`.
+        draws: Pairs of a task of a paper and the id of a draw. Draws are audited paper by paper.
+        workers: The workers that run the programs.
+        advance: See `forged`.
 
     Raises:
-        TaskError: no fair draw was found for one of the ids.
+        TaskError: No fair draw was found for one of the ids.
     """
     for of_paper in grouped(draws, lambda item: item[0].id).values():
         task = of_paper[0][0]
@@ -189,14 +190,14 @@ class Effect(Record):
     """The effect of a single deviation of a pool.
 
     Attributes:
-        name: name of the deviation.
-        file: the file that it changes.
-        why: why someone might write it.
-        stage: the first stage in which it changes a metric; empty if there is none.
-        moved: the metrics that it changes, as stage/metric.
-        metrics: the total number of metrics.
-        fault: why it can't be used: it does not run or train, changes no metric, first shows in another stage than the
-            pool says, or gives the same logs as another; empty if it can be used.
+        name: Name of the deviation.
+        file: The file that it changes.
+        why: How the changed program deviates from the paper.
+        stage: The first stage in which it changes a metric; empty if there is none.
+        moved: The metrics that it changes, as stage/metric.
+        metrics: The total number of metrics.
+        fault: Why the deviation can't be used; empty if it can. The program does not run or train, no metric changes,
+            the first affected stage is not the one that the pool states, or another deviation gives the same logs.
     """
 
     name: str
@@ -219,8 +220,8 @@ class _Search:
     """The result of the search for the deviations of a draw.
 
     Attributes:
-        runs: the number of runs that the search took.
-        unfair: why the draw is not fair; empty if it is.
+        runs: The number of runs that the search took.
+        unfair: Why the draw is not fair; empty if it is.
     """
 
     runs: int
@@ -229,7 +230,7 @@ class _Search:
 
 @dataclass
 class _Laboratory:
-    """Runs each changed program of one paper once, with the first published seed."""
+    """Runs changed programs of one paper with the first published seed, each only once, and keeps their logs."""
 
     task: Task
     pool: DeviationPool
@@ -252,11 +253,11 @@ class _Laboratory:
             if logs is None:
                 fault = "does not run"
             elif not moved:
-                fault = "moves no metric"
+                fault = "changes no metric"
             elif twin:
                 fault = f"gives the same logs as {twin}"
             elif stage != item.stage:
-                fault = f"shows first in {stage!r}, not in {item.stage!r}"
+                fault = f"first affects {stage!r}, not {item.stage!r}"
             fault = fault or self._not_training(logs or {}) or ""
             found.append(
                 Effect(
@@ -300,7 +301,7 @@ class _Laboratory:
             ]
             self._run(stage, tried)
             if not self._agree(wanted, seen, 1):
-                return _Search(runs, f"{name}: a later change already shows in the stage {stage!r}")
+                return _Search(runs, f"{name}: a deviation of a later stage already affects the stage {stage!r}")
             rival = next((names for names in tried if names != wanted and self._agree(names, seen, WELL_ABOVE)), None)
             if rival is not None:
                 same = ", ".join(sorted(rival)) or "the faithful program"
@@ -308,7 +309,7 @@ class _Laboratory:
             runs += tried.index(wanted) + (runs == 0)
             found = wanted
         if found != draw:
-            return _Search(runs, f"{', '.join(sorted(draw - found))}: the experiment has no such stage")
+            return _Search(runs, f"{', '.join(sorted(draw - found))}: the experiment has no stage for this deviation")
         return _Search(runs)
 
     def sharing(self, draw: frozenset[str]) -> int:
@@ -367,7 +368,7 @@ class _Laboratory:
         return logs is not None and self._agree(other, decisive(logs), WELL_ABOVE)
 
     def _agree(self, names: frozenset[str], wanted: Metrics, factor: float) -> bool:
-        """Return whether the log of some deviations agrees with the wanted metrics of the first stages."""
+        """Return whether a program with these deviations logs the wanted metrics, within `factor` tolerances."""
         logs = self._logs[names]
         return logs is not None and self._near({stage: logs.get(stage) for stage in wanted}, wanted, factor)
 

@@ -24,8 +24,8 @@ def empty_jobs(task: Task, reference: Job) -> Iterator[Job]:
     """Yield a job for each empty answer to a task.
 
     Args:
-        task: a task with a check.
-        reference: the job of the task's reference, whose cases are used.
+        task: A task with a check.
+        reference: The job of the task's reference, whose cases are used.
     """
     for files in _empty_answers(task):
         yield replace(reference, files=files, confirmed=False)

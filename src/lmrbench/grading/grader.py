@@ -1,7 +1,8 @@
-"""The class `Grader`, which turns submissions into grades for every caller.
+"""The class `Grader`, which turns submissions into grades.
 
-Each submission is transplanted, observed in a sandbox, and compared with the observations of the reference for the
-same cases. Every fault of a candidate becomes a verdict; only faults of a task or of the machine raise errors.
+A submission is transplanted into a masked repository, and a sandbox runs the result on the cases of the task's check.
+Its observations are then compared with those of the reference for the same cases. Every fault of a candidate becomes a
+verdict; only faults of a task or of the machine raise errors.
 """
 
 from __future__ import annotations
@@ -39,28 +40,29 @@ from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.tiers.forensic import share_found
 from lmrbench.text import did_you_mean
 
-# The system name of candidates that a policy in training wrote.
+# The system name in grades of candidates that a policy writes during training.
 POLICY = "policy"
-# The number of submissions that are held in memory at once. With smaller batches, workers would wait more often for the
-# last jobs of a batch.
+# Submissions are prepared and run in batches of this size, which bounds the memory that their repositories take. With
+# smaller batches, workers would more often be idle while the last jobs of a batch finish.
 _WINDOW = 1000
 
 _References = Mapping[tuple[str, int], ReferenceOutputs]
 
 
 class Grader:
-    """Grades submissions with its own warm workers. A context manager: leaving it ends all workers.
+    """Grades submissions with its own warm workers.
 
-    It is thread-safe. A forked process opens its own workers at its first call and does not touch those of its parent.
+    A grader is a context manager, which ends all workers on exit. It is thread-safe. In a forked process, it opens new
+    workers at the first call and does not touch those of the parent.
 
     Args:
-        suite: `core`, `real`, `live`, `all`, the folder of a suite, or a mapping from ids to tasks.
-        plan: the conditions of the grading.
-        pool: a pool that the caller opens and closes; by default the grader opens its own at the first call.
+        suite: `core` (the default), `real`, `live`, `all`, the folder of a suite, or a mapping from ids to tasks.
+        plan: The conditions of grading.
+        pool: A pool that the caller opens and closes; by default the grader opens its own at the first call.
 
     Raises:
-        TaskError: the suite is malformed.
-        SandboxError: the plan names a sandbox that does not exist.
+        TaskError: The suite is malformed.
+        SandboxError: The plan names a sandbox that does not exist.
     """
 
     def __init__(
@@ -95,7 +97,7 @@ class Grader:
         return self._given.sandbox.name if self._given else sandbox_name(self.plan.sandbox)
 
     def grade(self, task: str, candidate: str | Mapping[str, str]) -> Grade:
-        """Grade one candidate on freshly drawn cases, as a reward for training.
+        """Grade one candidate on freshly drawn cases; the grade can be used as a reward in training.
 
         A policy that is graded on the same cases repeatedly may learn them. So each call draws a new seed and observes
         the reference with it, without caching the observations.
@@ -105,14 +107,15 @@ class Grader:
         values that the reference returned, so show a policy only `grade.blinded()`.
 
         Args:
-            task: the task's id.
-            candidate: a model's full response, the bare functions, or a mapping from goal files to their texts.
+            task: The task's id.
+            candidate: A model's full response, the code of the functions alone, or a mapping from goal files to their
+                texts.
 
         Raises:
-            UsageError: the suite has no such task, the candidate is neither a text nor a mapping from goal files to
+            UsageError: The suite has no such task, the candidate is neither a text nor a mapping from goal files to
                 texts, or the grader is closed.
-            TaskError: the reference fails its own check.
-            SandboxError: this machine can't run the sandbox, or the grader was closed during the call.
+            TaskError: The reference fails its own check.
+            SandboxError: This machine can't run the sandbox, or the grader was closed during the call.
         """
         if task not in self.tasks:
             guess = did_you_mean(task, self.tasks) or "; see `Grader.tasks`"
@@ -133,18 +136,18 @@ class Grader:
         """Grade submissions with the plan's seeds. Submissions with the same content are graded once.
 
         Args:
-            submissions: submissions to tasks of the suite.
-            known: grades of an earlier run; those for the same candidate, task, seeds, sandbox and environment are
-                reused.
-            observed: called with the task and the seed each time the outputs of a reference are ready.
+            submissions: Submissions to tasks of the suite.
+            known: Grades of an earlier run. A grade is reused if the candidate, task, seeds, sandbox and environment
+                are the same.
+            observed: Called with the task and the seed each time the outputs of a reference are ready.
 
         Yields:
             The index of each submission and its grade, in the order in which grades are made.
 
         Raises:
-            UsageError: the grader is closed.
-            TaskError: a reference fails its own check, or a task has no check.
-            SandboxError: this machine can't run the sandbox, or the grader was closed during the call.
+            UsageError: The grader is closed.
+            TaskError: A reference fails its own check, or a task has no check.
+            SandboxError: This machine can't run the sandbox, or the grader was closed during the call.
         """
         return self._graded(submissions, self.seeds, self.plan.keep_references, known, observed)
 
@@ -180,7 +183,10 @@ class Grader:
             return self._opened[0]
 
     def _leave_to_the_parent(self) -> None:
-        """Drop the parent's workers and lock in a forked child, because another thread may have held the lock."""
+        """Forget the parent's workers and replace the lock, which another thread may have held during the fork.
+
+        Called in a forked child.
+        """
         _inherited.append(self._opened)
         self._lock, self._opened = threading.Lock(), None
 
@@ -195,7 +201,7 @@ class Grader:
         for name in dict.fromkeys(item.task for item in submissions):
             require_check(self.tasks[name])
         pool = self._pool()
-        # Known grades are held compressed, which takes a fiftieth of the memory.
+        # Known grades are kept in compressed form, which takes about a fiftieth of the memory.
         held = {item.terms: _packed(item) for item in known}
         left = Counter(map(_content, submissions))
         references: dict[tuple[str, int], ReferenceOutputs] = {}
@@ -273,7 +279,7 @@ def _content(submission: Submission) -> str:
 
 
 def _windows(submissions: Sequence[Submission]) -> Iterator[Sequence[int]]:
-    """Yield batches of submission numbers, so that the submissions of a system follow one another."""
+    """Yield the numbers of submissions in batches, sorted so that submissions of one system are adjacent."""
     places: dict[str, int] = {}
     for item in submissions:
         places.setdefault(item.system, len(places))
@@ -289,7 +295,12 @@ def _observed(
     pool: WorkerPool,
     fail_fast: bool,
 ) -> Iterator[tuple[Candidate, list[CaseVerdict], list[Outcome]]]:
-    """Run candidates with all seeds, and yield each with its verdicts and outcomes as soon as it is done."""
+    """Run candidates with all seeds.
+
+    Yields:
+        Each candidate with its verdicts and the outcomes of its jobs, as soon as its last job ends. A candidate that
+        can't be run has no outcomes.
+    """
     places: list[tuple[int, int]] = []
     jobs: list[Job] = []
     judges: dict[tuple[int, int], JobVerdicts] = {}
@@ -361,7 +372,8 @@ def _share_found(candidate: Candidate) -> float:
 
 
 _graders: weakref.WeakSet[Grader] = weakref.WeakSet()
-# A forked child keeps references to its parent's workers. Otherwise they would be closed, which flushes their buffers.
+# A forked child keeps references to its parent's workers here. Otherwise garbage collection would close its copies of
+# their connections, which sends the data in the parent's buffers a second time.
 _inherited: list[object] = []
 
 

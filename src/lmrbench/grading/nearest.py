@@ -1,4 +1,4 @@
-"""The built-in system `nearest`, which copies the most similar function that it can see. It uses no model."""
+"""The built-in system `nearest`, which answers with copies of similar functions in the repository. It uses no model."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from lmrbench.tasks.workspace import masked_files
 
 
 def nearest(task: Task) -> Submission:
-    """Return a submission in which each target has the body of the function with the most similar signature.
+    """Return a submission in which each target has the body of the most similar function.
 
-    Docstrings are compared, too. Only functions that a solver can see are considered.
+    Functions are compared by signature and docstring. Only functions that a solver can see are considered.
     """
     files = masked_files(task)
     bodies = {target: body(found) for target in task.targets if (found := _most_similar(files, target))}
@@ -31,7 +31,7 @@ def body(node: FunctionNode) -> str:
 
 
 def with_bodies(task: Task, system: str, bodies: Mapping[Target, str], label: str = "") -> Submission:
-    """Make a submission whose targets have these bodies. All other targets return None."""
+    """Make a submission whose targets have the given bodies. Targets without a body return None."""
     files = masked_files(task)
     code: dict[str, str] = {}
     for target in task.targets:

@@ -1,4 +1,4 @@
-"""Outputs of references, observed once for each grading digest, seed and environment, and cached.
+"""Observe the outputs of references once for each grading digest, seed and environment, and cache them.
 
 References are run on drawn cases in the same way as candidates. Cache entries are signed; an entry that is damaged, or
 that another installation wrote, is replaced. If a reference can't be observed, the task (`TaskError`) or the machine
@@ -31,7 +31,7 @@ from lmrbench.tasks.digests import grading_digest
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.workspace import third_party_imports
 
-# The number of references that are observed before their outputs are cached.
+# References are observed in batches of this size. The outputs of a batch are cached when all of it has been observed.
 _AT_ONCE = 16
 
 
@@ -39,13 +39,14 @@ class ReferenceOutputs(Record):
     """The cases that a check drew with one seed, and the reference's observations of them.
 
     Attributes:
-        names: names of the cases.
-        cases: all cases, encoded.
-        observations: the encoded observation of each case.
-        case_seconds: processor seconds of each case.
-        seconds: processor seconds of all cases together.
-        given: for each case, whether an answer whose functions only raise ValueError, or only return None, matches it.
-        edge: the numbers of the edge cases.
+        names: Names of the cases.
+        cases: All cases, encoded.
+        observations: The encoded observation of each case.
+        case_seconds: Processor seconds of each case.
+        seconds: Processor seconds of all cases together.
+        given: For each case, whether it is matched by an answer whose functions only raise ValueError or only return
+            None.
+        edge: The numbers of the edge cases.
     """
 
     model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
@@ -60,7 +61,7 @@ class ReferenceOutputs(Record):
 
     @property
     def drawn(self) -> Cases:
-        """The cases, as an argument of `Job`."""
+        """The cases in the form that a `Job` takes."""
         return Cases(self.names, self.cases, self.edge)
 
     @cached_property
@@ -70,10 +71,10 @@ class ReferenceOutputs(Record):
 
 
 def environment_digest(task: Task) -> str:
-    """Return a short digest of this machine's environment, as far as a task's observations depend on it.
+    """Return a short digest of those parts of this machine's environment that a task's observations depend on.
 
     Raises:
-        SandboxError: a package that the task imports is not installed.
+        SandboxError: A package that the task imports is not installed.
     """
     require_installed(task)
     found = fingerprint(third_party_imports(task), environment_of(task.paper.requirements))
@@ -96,18 +97,18 @@ def reference_outputs(
     """Return the outputs of each task's reference for each seed, from the cache or by running the reference.
 
     Args:
-        tasks: the tasks, each with a check.
-        seeds: the seeds of the cases.
-        pool: the workers that draw cases and observe references.
-        observed: called with each task and seed as soon as the outputs are ready.
-        keep: whether to cache new observations.
+        tasks: The tasks, each with a check.
+        seeds: The seeds of the cases.
+        pool: The workers that draw cases and observe references.
+        observed: Called with each task and seed as soon as the outputs are ready.
+        keep: Whether to cache new observations.
 
     Returns:
         The outputs by task id and seed.
 
     Raises:
-        TaskError: a check can't draw its cases, a reference fails its own check, or a task has no check.
-        SandboxError: the machine can't run the sandbox.
+        TaskError: A check can't draw its cases, a reference fails its own check, or a task has no check.
+        SandboxError: The machine can't run the sandbox.
     """
     found: dict[tuple[str, int], ReferenceOutputs] = {}
     todo: list[tuple[Task, int, Path]] = []
@@ -115,7 +116,8 @@ def reference_outputs(
         require_check(task)
         digest, environment = grading_digest(task), environment_digest(task)
         for seed in seeds:
-            # The name contains the seed of the random number generators, because reference and candidate must share it.
+            # The file's name contains the seed of the random number generators, because a candidate must run with the
+            # same one as the reference.
             file = cache_folder() / "golden" / f"{digest[:32]}-{seed}-{random_seed_of(seed)}-{environment}.json"
             if (kept := _kept(file)) is None:
                 todo.append((task, seed, file))
@@ -163,11 +165,11 @@ def _kept(file: Path) -> ReferenceOutputs | None:
 
 
 def outputs_of(task: Task, seed: int, cases: Cases, outcome: Outcome) -> ReferenceOutputs:
-    """Return a reference's outputs, given the outcome of its job.
+    """Convert the outcome of a reference's job to the reference's outputs.
 
     Raises:
-        TaskError: the reference fails its own check.
-        SandboxError: the worker was lost during the job.
+        TaskError: The reference fails its own check.
+        SandboxError: The worker was lost during the job.
     """
     if outcome.lost:
         raise SandboxError(f"{task.id}: while the reference was observed, {why_lost(outcome)}")

@@ -1,4 +1,4 @@
-"""The conditions of a grading."""
+"""The class `GradingPlan`, which holds the conditions under which submissions are graded."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from dataclasses import dataclass
 
 from lmrbench.sandbox.protocol import DEFAULT_SANDBOX, LOCAL, Executor
 
-# The value of `kept` in training, where a batch contains tasks with several sets of packages, and each task needs jobs
-# for its reference and for a candidate.
+# The value of `kept` for training. A batch mixes tasks that import different packages, and each task has jobs of two
+# owners (reference and candidate), so a thread needs a worker for each of several kinds of jobs.
 KEPT_IN_TRAINING = 8
 
 
 @dataclass(frozen=True)
 class GradingPlan:
-    """The conditions of a grading.
+    """The conditions under which submissions are graded.
 
     Attributes:
-        seeds: seeds of the cases; the cases of all seeds count. If empty, this installation's own seed is used.
-        fresh_seeds: whether the seeds were drawn for this grading alone.
-        keep_references: whether to cache the outputs of references.
-        fail_fast: whether to skip, for each seed, the cases that follow the first failure.
-        blind: whether to omit reasons, logs and names of cases from the run folder.
-        sandbox: name of the back end, or `auto`.
-        executor: the place where the workers run.
-        workers: number of workers; one per core if None.
-        isolate: whether to keep the code of different systems from running at the same time.
-        shared: whether all systems share workers; only for code that comes with the suite.
-        kept: number of workers that a thread keeps, each for another kind of job; see `LocalPool`.
+        seeds: Seeds of the cases; the cases of all seeds count. If empty, this installation's own seed is used.
+        fresh_seeds: Whether the seeds were drawn for this run alone.
+        keep_references: Whether to cache the outputs of references.
+        fail_fast: Whether to skip, for each seed, the cases that follow the first failure.
+        blind: Whether to omit reasons, logs and names of cases from the run folder.
+        sandbox: Name of the back end, or `auto`.
+        executor: Where the workers run: on this machine or on a cluster.
+        workers: Number of workers; one per core if None.
+        isolate: Whether to keep the code of different systems from running at the same time.
+        shared: Whether all systems share workers; only for code that comes with the suite.
+        kept: Number of workers that each thread keeps, one per kind of job; see `LocalPool`.
     """
 
     seeds: tuple[int, ...] = ()

@@ -1,8 +1,8 @@
 """The program that reads submissions: `python -m lmrbench.grading.reader`, with a socket as standard input.
 
-Each byte that arrives on this socket carries the descriptor of another socket, which serves one request. A fork takes
-that socket, sets its own limits, sends one byte to report that it runs, reads the whole request and writes the reply. A
-fork that is killed writes no reply.
+Each byte that arrives on this socket carries the descriptor of another socket, over which one request is made. The
+program forks for each request. The fork limits its own resources, sends one byte to report its start, reads the
+request and writes the reply. A fork that is killed writes no reply.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ from lmrbench.tasks.submission import Text
 from lmrbench.tasks.tiers.forensic import in_one_layout
 from lmrbench.tasks.workspace import texts_of
 
+# Limits on the processor time and the memory of a fork.
 SECONDS = 5
 MEGABYTES = 512
-# A fork reaches this limit before that of SECONDS of processor time only if the machine is busy.
+# Limit on the wall-clock time of a fork. It is reached before the limit on processor time only if the machine is busy.
 WALL_SECONDS = 8 * SECONDS
 STARTED = b"\x01"
 
@@ -40,19 +41,19 @@ Data = Annotated[
 
 
 class Request(Record):
-    """A request to read code for the targets, a diff of the masked goal files, or files.
+    """A request to read one of three kinds of input: code for the targets, a diff, or whole files.
 
     Attributes:
-        unsolved: the unsolved goal files.
-        masked: the masked goal files.
-        targets: the targets of the task.
-        code: the code to take the targets from.
-        excerpts: whether to reply only with the transplanted code, and with (`whole`) or without (`stripped`) comments
-            and docstrings.
-        located: whether to add the text of each target and the number of its first line to the reply.
-        diff: a unified diff against the masked goal files.
-        one_layout: whether to reply with `files` without comments and in a normalized layout.
-        files: files to decode.
+        unsolved: The goal files without the bodies of the targets, by path.
+        masked: The goal files as the solver saw them, by path.
+        targets: The targets of the task.
+        code: The code to take the targets from.
+        excerpts: The reply to `code`: the goal files (`none`), or only the transplanted code with (`whole`) or without
+            (`stripped`) comments and docstrings.
+        located: Whether to add the first line number and the text of each target to the reply.
+        diff: A unified diff against the masked goal files.
+        one_layout: Whether to remove comments from `files` and normalize their layout.
+        files: Files to decode, by path.
     """
 
     unsolved: dict[str, Data] = Field(default_factory=dict)
@@ -67,15 +68,15 @@ class Request(Record):
 
 
 class Reply(Record):
-    """The goal files to grade, the decoded texts, or the reason why there are none.
+    """The reply to a request: goal files to grade, decoded texts, or the reason why there are none.
 
     Attributes:
-        files: the goal files with the targets in place.
-        code: texts by file.
-        located: the number of the first line and the text of each target.
-        warnings: messages about parts that were left out.
-        refusal: why the submission can't be used; empty if it can.
-        tasks_fault: the error in the task; empty if there is none.
+        files: The goal files with the targets in place, by path.
+        code: Texts by path: decoded files, patched files or excerpts.
+        located: The first line number and the text of each target, if requested.
+        warnings: Messages about parts that were left out.
+        refusal: Why the submission can't be used; empty if it can.
+        tasks_fault: The reason why the task is malformed; empty if it is not.
     """
 
     files: dict[str, Data] = Field(default_factory=dict)
@@ -90,8 +91,8 @@ def answer(request: Request) -> Reply:
     """Return the reply to a request.
 
     Raises:
-        SubmissionError: the submission can't be used.
-        TaskError: the task is malformed.
+        SubmissionError: The submission can't be used.
+        TaskError: The task is malformed.
     """
     if request.code is not None:
         files, warnings = transplanted(request.unsolved, request.masked, request.targets, request.code)
@@ -109,7 +110,7 @@ def answer(request: Request) -> Reply:
 
 
 def main() -> None:
-    """Fork for each socket that arrives, until the host closes the connection."""
+    """Fork for each socket that the host sends, until it closes the connection."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     gc.freeze()
     with socket.socket(fileno=0) as control:

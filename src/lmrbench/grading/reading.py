@@ -41,8 +41,8 @@ def read_submission(task: Task, submission: Submission) -> tuple[dict[str, bytes
         The files of the repository by path, and warnings about parts that were left out.
 
     Raises:
-        SubmissionError: the submission can't be used, or can't be read within the limits.
-        TaskError: the task is malformed.
+        SubmissionError: The submission can't be used, or can't be read within the limits.
+        TaskError: The task is malformed.
     """
     reply = _ask(_transplantation(task, submission))
     if reply.files.keys() != set(task.goal_files):
@@ -58,7 +58,7 @@ def read_targets(task: Task, submission: Submission) -> tuple[dict[str, bytes], 
         `target_texts` returns them.
 
     Raises:
-        SubmissionError: see `read_submission`.
+        SubmissionError: See `read_submission`.
     """
     reply = _ask(_transplantation(task, submission).model_copy(update={"located": True}))
     if reply.files.keys() != set(task.goal_files) or len(reply.located) != len(task.targets):
@@ -75,15 +75,15 @@ def read_in_one_layout(files: Mapping[str, bytes]) -> dict[str, str]:
 
 
 def read_excerpts(task: Task, submission: Submission, stripped: bool) -> dict[str, str]:
-    """Return, by goal file, a submission's targets and the code that is transplanted with them.
+    """Return a submission's targets and the code that is transplanted with them, by goal file.
 
     Args:
-        task: the task that was answered.
-        submission: the answer.
-        stripped: whether to leave out comments and docstrings.
+        task: The task that was answered.
+        submission: The answer.
+        stripped: Whether to leave out comments and docstrings.
 
     Raises:
-        SubmissionError: see `read_submission`.
+        SubmissionError: See `read_submission`.
     """
     request = _transplantation(task, submission)
     reply = _ask(request.model_copy(update={"excerpts": "stripped" if stripped else "whole"}))
@@ -105,14 +105,14 @@ def collect(task: Task, path: Path, system: str, sample: int = 0) -> Submission:
     """Make a submission from the files or the response of a solver.
 
     Args:
-        task: the task that was solved.
-        path: an edited workspace (a folder), a `.diff` or `.patch` against one, or a file with Python code or a model's
+        task: The task that was solved.
+        path: An edited workspace (a folder), a `.diff` or `.patch` against one, or a file with Python code or a model's
             full response.
-        system: the solver's name in tables.
-        sample: number of this answer among the system's answers to the task.
+        system: The solver's name in tables.
+        sample: Number of this answer among the system's answers to the task.
 
     Raises:
-        SubmissionError: there is no such file, or nothing in it can be used.
+        SubmissionError: There is no such file, or nothing in it can be used.
     """
     if path.is_dir():
         return collect_workspace(task, path, system, sample)
@@ -139,7 +139,7 @@ def collect_diff(task: Task, data: bytes, system: str, sample: int = 0) -> Submi
 
 
 def collect_text(task: Task, data: bytes, name: str, system: str, sample: int = 0) -> Submission:
-    """Make a submission from the content of a Python file or a model's response; error messages call it `name`."""
+    """Make a submission from the content of a Python file or a model's response, which errors refer to by `name`."""
     reply = _ask(Request(files={name: _bounded(data, name)}))
     return Submission(system=system, task=task.id, sample=sample, code=reply.code.get(name, ""))
 
@@ -154,7 +154,7 @@ _LOST = f"the code can't be read within {SECONDS} s and {MEGABYTES} MB"
 
 
 class _Reader:
-    """The process that reads submissions. The constructor raises SandboxError if it does not start."""
+    """The process that reads submissions. The constructor raises SandboxError if the process does not start."""
 
     def __init__(self) -> None:
         self._control, theirs = socket.socketpair()
@@ -184,11 +184,11 @@ class _Reader:
             socket.send_fds(self._control, [b"\0"], [theirs.fileno()])
         if ours.recv(1) != STARTED:
             ours.close()
-            raise ConnectionError("the process that reads submissions is gone")
+            raise ConnectionError("the process that reads submissions has ended")
         return ours
 
     def close(self) -> None:
-        """End the process; its forks continue."""
+        """End the process. Forks that are serving a request continue."""
         self._control.close()
         self._process.kill()
         self._process.communicate()
@@ -238,7 +238,7 @@ def _close(reader: _Reader | None) -> None:
 
 
 def _forget() -> None:
-    """Drop the parent's process and locks in a forked child, in which a lock of another thread would stay held."""
+    """Forget the parent's process, and replace locks that other threads may hold. Called in a forked child."""
     global _reader, _changing, _at_once
     _reader, _changing, _at_once = None, threading.Lock(), threading.BoundedSemaphore(SIDE_BY_SIDE)
 

@@ -9,7 +9,8 @@ from lmrbench.records import Migration, Part, StoredRecord
 from lmrbench.tasks.submission import Answer
 
 Verdict = Literal["match", "mismatch", "error", "timeout", "missing"]
-# The clock that time limits refer to. With "wall", a busy machine could make a correct answer time out.
+# Whether time limits are in wall-clock or in processor time. With wall-clock time, a correct answer may time out if the
+# machine is busy.
 Clock = Literal["wall", "cpu"]
 
 
@@ -17,14 +18,14 @@ class CaseVerdict(Part):
     """The verdict on one case of one seed.
 
     Attributes:
-        seed: the seed of the case.
-        case: the number of the case.
-        name: the name of the case.
-        verdict: the verdict on the case.
-        reason: the reason for the verdict; empty for a match.
-        seconds: processor seconds that the case took.
-        given: whether an answer whose functions only raise ValueError, or only return None, matches this case, too.
-        edge: whether this is an edge case; otherwise it is an ordinary one.
+        seed: The seed of the case.
+        case: The number of the case.
+        name: The name of the case.
+        verdict: The verdict on the case.
+        reason: The reason for the verdict; empty for a match.
+        seconds: Processor seconds that the case took.
+        given: Whether this case is also matched by an answer whose functions only raise ValueError or only return None.
+        edge: Whether this is an edge case; otherwise it is an ordinary one.
     """
 
     seed: int
@@ -54,12 +55,12 @@ class Timing(Part):
     """Speed and memory of an answer that passes, relative to the reference; see `grading.speed`.
 
     Attributes:
-        speed: above 1 if the answer is faster than the reference; None if it was not measured.
-        memory: above 1 if the answer takes less memory; None if it was not measured.
-        rounds: the number of rounds that were measured.
-        golden_seconds: seconds of the reference, the median over rounds.
-        golden_mb: megabytes of the reference, the median over rounds.
-        reason: why the speed was not measured; empty if it was.
+        speed: The reference's time divided by the answer's, above 1 if the answer is faster; None if not measured.
+        memory: The reference's memory divided by the answer's, above 1 if the answer takes less; None if not measured.
+        rounds: The number of rounds that were measured.
+        golden_seconds: The median over rounds of the time that the reference took, in seconds.
+        golden_mb: The median over rounds of the memory that the reference took, in megabytes.
+        reason: Why the speed was not measured; empty if it was.
     """
 
     speed: Ratio | None = None
@@ -74,14 +75,14 @@ class GradeTerms(NamedTuple):
     """Everything that a grade depends on. Grades with the same terms are interchangeable.
 
     Attributes:
-        system: the system that answered.
-        task: the task that was answered.
-        sample: the number of the answer.
-        candidate_digest: the digest of the repository that was observed.
-        task_digest: the task's grading digest (`tasks.digests.grading_digest`).
-        seeds: the seeds of the cases.
-        sandbox: the name of the back end.
-        environment: the digest of the harness, the machine and the packages that the task imports.
+        system: The system that answered.
+        task: The task that was answered.
+        sample: The number of the answer.
+        candidate_digest: The digest of the repository that was observed.
+        task_digest: The task's grading digest (`tasks.digests.grading_digest`).
+        seeds: The seeds of the cases.
+        sandbox: The name of the back end.
+        environment: The digest of the harness, Python, the machine and the packages that the task imports.
     """
 
     system: str
@@ -95,12 +96,12 @@ class GradeTerms(NamedTuple):
 
 
 def _by_the_wall_clock(grade: dict[str, Any]) -> dict[str, Any]:
-    """Mark the time limits of a grade as wall-clock time, which they were up to schema 2."""
+    """Migrate a grade of schema 2 or earlier, whose time limits were in wall-clock time."""
     return grade | {"clock": "wall"}
 
 
 def without_edge_cases(grade: dict[str, Any]) -> dict[str, Any]:
-    """Replace `passed` by `correct` and `robust` with the same value: up to schema 3 no case was an edge case."""
+    """Migrate a grade of schema 3 or earlier, which had no edge cases: `passed` becomes `correct` and `robust`."""
     names = {"passed": ("correct", "robust")}
     return {new: value for key, value in grade.items() for new in names.get(key, (key,))}
 
@@ -109,27 +110,27 @@ class Grade(StoredRecord):
     """The grade of one submission: correct if all ordinary cases of all seeds match, robust if all cases match.
 
     Attributes:
-        system: the system that answered.
-        task: the task that was answered.
-        sample: the number of the answer.
-        label: the name of the answer in tables.
-        category: the task's category.
-        correct: whether all ordinary cases match.
-        robust: whether all cases match.
-        cases: the verdicts.
-        seconds: wall-clock seconds of all jobs.
-        peak_mb: peak memory of the candidate's process, in megabytes.
-        warnings: messages about parts of the submission that were left out.
-        log: the end of the candidate's output in the job of the first seed.
-        candidate_digest: see `GradeTerms`.
-        task_digest: see `GradeTerms`.
-        seeds: see `GradeTerms`.
-        sandbox: see `GradeTerms`.
-        environment: see `GradeTerms`.
-        found: for a forensic task, the share of the changes that were found, which is a lower bound unless the answer
+        system: The system that answered.
+        task: The task that was answered.
+        sample: The number of the answer.
+        label: The name of the answer in tables.
+        category: The task's category.
+        correct: Whether all ordinary cases match.
+        robust: Whether all cases match.
+        cases: The verdicts.
+        seconds: Wall-clock seconds of all jobs.
+        peak_mb: Peak memory of the candidate's process, in megabytes.
+        warnings: Messages about parts of the submission that were left out.
+        log: The end of the candidate's output in the job of the first seed.
+        candidate_digest: See `GradeTerms`.
+        task_digest: See `GradeTerms`.
+        seeds: See `GradeTerms`.
+        sandbox: See `GradeTerms`.
+        environment: See `GradeTerms`.
+        found: For a forensic task, the share of the changes that were found, which is a lower bound unless the answer
             is correct; None for other tasks.
-        timing: the speed and memory of the answer, or None if they were not measured; no verdict depends on them.
-        clock: the clock that the time limits referred to.
+        timing: The speed and memory of the answer, or None if they were not measured; no verdict depends on them.
+        clock: Whether time limits were in wall-clock or in processor time.
     """
 
     migrations: ClassVar[Mapping[int, Migration]] = {2: _by_the_wall_clock, 3: without_edge_cases}
@@ -167,12 +168,12 @@ class Grade(StoredRecord):
 
     @property
     def may_be_the_machines(self) -> bool:
-        """Whether a case timed out by the wall clock, so that a busy machine may have been the reason."""
+        """Whether a case exceeded a limit in wall-clock time, which may be because the machine was busy."""
         return self.clock == "wall" and any(case.verdict == "timeout" for case in self.cases)
 
     @property
     def terms(self) -> GradeTerms:
-        """The terms that this grade depends on."""
+        """Everything that this grade depends on."""
         return GradeTerms(*(getattr(self, name) for name in GradeTerms._fields))
 
     def blinded(self) -> Grade:
@@ -241,12 +242,12 @@ class Result(NamedTuple):
 
 
 def grade_word(correct: bool, robust: bool) -> str:
-    """Return a grade in words."""
+    """Return a grade in words, such as "correct, not robust"."""
     return "correct and robust" if robust else "correct, not robust" if correct else "not correct"
 
 
 def not_submitted(results: Iterable[Result], tasks: Collection[str]) -> dict[str, list[str]]:
-    """Return, by system, the tasks without a submission. Systems that answered all tasks are left out."""
+    """Return the tasks that each system did not answer, by system. Systems that answered all tasks are left out."""
     answered: dict[str, set[str]] = {}
     for item in results:
         answered.setdefault(item.system, set()).add(item.task)

@@ -1,8 +1,8 @@
 """The built-in system `search`, which looks for the changes of forensic tasks without reading the paper.
 
-It tries generic edits of the files that may differ: another constant, operator, keyword or name, or a statement left
-out. It goes through the stages of the log. At a stage with metrics that differ, it repeatedly adds the edit that makes
-the most metrics agree. It is the baseline for solvers, which should find more changes than this search.
+It tries generic edits of the files that may differ. Such an edit replaces a constant, operator, keyword or name, or
+removes a statement. The search goes through the stages of the log in order. At a stage with metrics that differ, it
+repeatedly adds the edit that makes the most metrics agree. It is a baseline: solvers should find more changes.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class _Searcher:
         self._kept: dict[tuple[Edit, ...], Metrics | None] = {}
 
     def changes(self, task: Task, workers: WorkerPool, advance: Callable[[int, int], None]) -> tuple[list[Edit], int]:
-        """Return the edits that together explain most of a task's log, and the number of runs."""
+        """Return the edits that together explain most of a task's log, and the number of runs that the search takes."""
         assert task.draw is not None
         wanted = decisive(json.loads(task.files.results)[str(PUBLISHED_SEEDS[0])])
         near = Bounds(task.tolerances[EXPERIMENT])
@@ -133,11 +133,11 @@ class _Searcher:
 
 
 class _Reached(NamedTuple):
-    """The extent to which a log agrees with another one.
+    """The extent to which two logs agree.
 
     Attributes:
-        stages: The number of stages that agree, up to the first one that does not.
-        metrics: The number of metrics of that stage that agree.
+        stages: The number of stages before the first stage that differs.
+        metrics: The number of metrics that agree in the first stage that differs.
     """
 
     stages: int
@@ -192,7 +192,7 @@ def _replacements(tree: ast.Module) -> Iterator[tuple[ast.AST, ast.AST]]:
 def _edit(path: str, parsed: ParsedSource, node: ast.AST, replacement: ast.AST) -> Edit | None:
     """Return the edit that replaces a node.
 
-    Returns None for strings, docstrings, and nodes that are neither expressions nor statements, and if the edited file
+    Returns None if the node is a string, a docstring, or neither an expression nor a statement, or if the edited file
     can't be parsed.
     """
     is_text = isinstance(node, ast.Constant | ast.Expr) and isinstance(getattr(node, "value", None), str | ast.Constant)

@@ -51,11 +51,12 @@ class Selection:
         """Return the selection without the chosen tasks that have no check.
 
         Args:
-            warn: Called with a message about the tasks that are left out.
-            answered: The ids of the tasks that messages are about; by default all chosen tasks.
+            warn: Called with a message about the tasks that are left out, if there are any.
+            answered: The ids of the tasks with answers. If given, the message and the error ignore the chosen tasks
+                without answers.
 
         Raises:
-            TaskError: None of the tasks that messages are about has a check.
+            TaskError: None of the chosen tasks has a check.
         """
         _, message = gradable([task for task in self.chosen if answered is None or task.id in answered])
         if message:
@@ -63,7 +64,7 @@ class Selection:
         return Selection(self.every, tuple(task for task in self.chosen if task.files.check), self.suite)
 
     def with_tiers_of(self, submissions: Iterable[Submission], sandbox: str, stages: Stages) -> Selection:
-        """Return a selection of all tasks of the tiers that have answers, and of the answered forensic tasks."""
+        """Return a selection of all tasks in tiers with at least one answer, and of the forensic tasks with answers."""
         answered = {item.task for item in submissions}
         drawn = sorted(filter(is_forensic, answered))
         made = _forged(select_with_draws(self.every, drawn)[1] if drawn else (), self.suite, sandbox, stages)
@@ -71,7 +72,7 @@ class Selection:
         return Selection((*self.every, *made), chosen, self.suite)
 
     def with_draws(self, draws: Sequence[Drawn], sandbox: str, stages: Stages) -> Selection:
-        """Choose draws of forensic tasks, and make these tasks."""
+        """Make the forensic tasks of these draws, and return a selection of them."""
         made = _forged(draws, self.suite, sandbox, stages)
         return Selection((*self.every, *made), made, self.suite)
 
@@ -85,14 +86,14 @@ def select(
     sandbox: str = DEFAULT_SANDBOX,
     most: int | None = None,
 ) -> Selection:
-    """Load a suite and choose tasks of a tier; an id names a task of any tier.
+    """Load a suite and select tasks of a tier. A full task id selects a task of any tier.
 
     Args:
         stages: Shows the progress of making forensic tasks.
         suite: The suite, in a form that `suite_folder` accepts.
-        patterns: The tasks to choose.
+        patterns: Patterns of the tasks to select, as in `lmrbench.tasks.selection.select`.
         tier: The tier that patterns other than ids select from.
-        fresh: The seed for drawing new forensic tasks; None for the published ones.
+        fresh: The seed for drawing new forensic tasks; None for the published draws.
         sandbox: The back end in which the programs of forensic tasks are run to record their logs.
         most: The largest number of forensic tasks to make.
 

@@ -16,7 +16,7 @@ _SIGNED = re.compile(rb'(\{.*),\s*"signature":\s*"([0-9a-f]{64})"\s*\}\s*', re.D
 
 
 def signed(text: str) -> bytes:
-    """Add a signature to a JSON object that has at least one entry."""
+    """Return a JSON object with a signature added. The object must have at least one entry."""
     body, end = text.encode().rstrip()[:-1], b"}"
     if body.endswith(b"\n"):
         body, end = body.rstrip(), b"\n}"
@@ -25,7 +25,7 @@ def signed(text: str) -> bytes:
 
 
 def verified(data: bytes) -> bytes | None:
-    """Return the JSON object without its signature; None if this installation did not sign it, or it was changed."""
+    """Return a JSON object without its signature; None if this installation did not sign it, or it was changed."""
     match = _SIGNED.fullmatch(data)
     if match is None or not hmac.compare_digest(_signature(match[1]), match[2].decode()):
         return None
@@ -33,7 +33,7 @@ def verified(data: bytes) -> bytes | None:
 
 
 def unsigned(data: bytes) -> bytes:
-    """Return the JSON object without its signature, without verifying it."""
+    """Return a JSON object without its signature, which is not verified."""
     match = _SIGNED.fullmatch(data)
     return match[1] + b"}" if match else data
 

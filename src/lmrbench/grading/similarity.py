@@ -18,15 +18,15 @@ _MOST_CHARACTERS = 100_000
 
 
 def similar(golden: str, observed: str, wanted: Similarity) -> bool:
-    """Return whether two texts are as similar as wanted.
+    """Return whether two texts have the required similarity.
 
     Args:
-        golden: the reference's text.
-        observed: the candidate's text.
-        wanted: the threshold, and the model if embeddings are compared.
+        golden: The reference's text.
+        observed: The candidate's text.
+        wanted: The threshold, and the model if embeddings are compared.
 
     Raises:
-        SandboxError: the model cannot be loaded.
+        SandboxError: The model cannot be loaded.
     """
     if golden == observed:
         return True
@@ -46,7 +46,7 @@ def similar(golden: str, observed: str, wanted: Similarity) -> bool:
 
 @lru_cache(maxsize=256)
 def _embedding(model: str, text: str) -> Any:
-    # A tokenizer refuses surrogates, which a candidate's text may contain.
+    # Tokenizers reject lone surrogates, which a candidate's text may contain.
     return _loaded(model).encode(text.encode("utf-8", "replace").decode(), normalize_embeddings=True)
 
 

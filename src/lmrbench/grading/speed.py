@@ -1,4 +1,4 @@
-"""Speed and memory of answers that pass, relative to the reference.
+"""Measure the speed and memory of answers that pass, relative to the reference.
 
 A check may define `timed(seed)`, which yields inputs of realistic size. The reference and the candidate are run on them
 in turn, in one worker that is not used for grading. Each round draws new inputs, and the candidate's results must be
@@ -6,8 +6,8 @@ correct.
 
 A candidate can forge the times that its own process reports. So the host measures the candidate's whole job, and
 subtracts the overhead of a job: the time that the reference's job in the same round spent on anything but its cases.
-Memory is the peak that the kernel reports, minus that of a job that observes nothing. A candidate can still distort its
-own speed, as docs/security.md explains, so no verdict depends on it.
+Memory is the peak that the kernel reports, minus the peak of a job whose `observe` does nothing. A candidate can still
+distort its own speed, as docs/security.md explains, so no verdict depends on it.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from lmrbench.sandbox.protocol import Cases, Job, Outcome, WorkerPool
 from lmrbench.tasks.checks import defines
 from lmrbench.tasks.model import CHECK_SECONDS, Task
 
-# With fewer rounds, the median has no 95% interval.
+# With fewer rounds, order statistics give no 95% interval for the median.
 LEAST_ROUNDS = 6
 MOST_ROUNDS = 30
 MOST_SECONDS = 60.0
-# The measurement ends early once the upper end of the speed's interval is at most this many times the lower end.
+# The measurement ends early once the upper end of the speed's interval is at most this multiple of the lower end.
 NARROW = 1.1
-# A candidate may take this many times as long as the reference.
+# A candidate's time limit, as a multiple of the reference's time.
 SLOWER = 20.0
-# The time of a faster reference can't be distinguished from the noise of starting a job.
+# If the reference takes less time, nothing is measured, because the noise of starting a job would dominate.
 LEAST_GOLDEN_SECONDS = 0.05
-# Smaller measurements are raised to these values.
+# Lower bounds on the measured values, so that the noise of tiny values does not produce extreme ratios.
 LEAST_SECONDS = 0.005
 LEAST_MB = 8.0
 
@@ -45,6 +45,8 @@ _IDLE = "def observe(case):\n    return None\n"
 
 @dataclass(frozen=True)
 class _Round:
+    """The time and memory of the reference (golden) and the candidate in one round."""
+
     golden_seconds: float
     golden_mb: float
     seconds: float
@@ -63,16 +65,16 @@ def measure(candidate: Candidate, seed: int, pool: WorkerPool) -> Timing:
     not before `LEAST_ROUNDS`.
 
     Args:
-        candidate: an answer to a task with timed inputs.
-        seed: the seed of the first round; each further round uses the next seed.
-        pool: a pool with a single worker, so that nothing else runs at the same time.
+        candidate: An answer to a task with timed inputs.
+        seed: The seed of the first round; each further round uses the next integer.
+        pool: A pool with a single worker, so that nothing else runs at the same time.
 
     Returns:
         The ratios and their intervals, or the reason why there are none.
 
     Raises:
-        TaskError: the reference fails on its own timed inputs.
-        SandboxError: a job could not be run, and the candidate is not at fault.
+        TaskError: The reference fails on the timed inputs.
+        SandboxError: A job could not be run, and the candidate is not at fault.
     """
     task, files = candidate.task, candidate.files
     assert files is not None
@@ -83,7 +85,7 @@ def measure(candidate: Candidate, seed: int, pool: WorkerPool) -> Timing:
     outputs_of(task, seed, cases, first)
     golden_seconds = _seconds(first)
     if golden_seconds < LEAST_GOLDEN_SECONDS:
-        reason = f"the reference takes {golden_seconds:.3f} s over the timed inputs, too little to measure"
+        reason = f"the reference takes {golden_seconds:.3f} s on the timed inputs, too little to measure"
         return Timing(golden_seconds=golden_seconds, reason=reason)
     most_seconds = max(CHECK_SECONDS, SLOWER * first.seconds)
     began = time.monotonic()
@@ -93,7 +95,7 @@ def measure(candidate: Candidate, seed: int, pool: WorkerPool) -> Timing:
         cases = drawn_cases([(task, of_round)], pool, "timed")[task.id, of_round]
         golden_run = _golden(candidate, of_round, cases)
         jobs = {"golden": golden_run, "own": replace(golden_run, files=files, check_seconds=most_seconds)}
-        # The second job may find the machine in another state, so the order alternates.
+        # The first job may affect the second, for example through caches, so the order alternates.
         order = list(jobs) if len(rounds) % 2 == 0 else list(jobs)[::-1]
         outcomes = {order[number]: outcome for number, outcome in pool.run([jobs[name] for name in order])}
         golden, own = outcomes["golden"], outcomes["own"]
@@ -126,8 +128,8 @@ def _seconds(outcome: Outcome) -> float:
 
 
 def _golden(candidate: Candidate, seed: int, cases: Cases) -> Job:
-    # Timing runs the reference and the candidate in one worker. A separate owner keeps that worker from being used
-    # for grading.
+    # The reference and the candidate are timed in the same worker, so their jobs have the same owner. No grading job
+    # has this owner, so the worker is never used for grading.
     return replace(reference_job(candidate.task, seed, cases), owner=f"speed of system {candidate.submission.system}")
 
 

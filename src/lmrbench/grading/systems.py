@@ -1,9 +1,10 @@
 """The built-in systems, which need no model.
 
 `golden` submits the reference, `mask` the unchanged masked files, `rewrites` other implementations, and `wrong`
-plausible mistakes. golden and rewrites must be robust, the rewrite `plain` only correct. mask and wrong versions must
-not be correct; a wrong version that breaks only edge cases must not be robust. `nearest` copies the most similar
-function that it can see; any grade of it is accepted.
+plausible mistakes. The reference and the rewrites must be robust, except that the rewrite `plain` need only be correct.
+The masked files and the wrong versions must not be correct, except that a wrong version that breaks only edge cases may
+be correct but must not be robust. `nearest` copies the most similar function that a solver can see; it may get any
+grade.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from lmrbench.tasks.workspace import answered_files, masked_files
 from lmrbench.tasks.wrong import breaks_only_edge_cases
 
 BuiltIn = Literal["golden", "mask", "rewrites", "wrong", "nearest"]
-# The name of the rewrite with the shortest code that follows the instruction, except in edge cases.
+# The name of the rewrite that follows the instruction with as little code as possible. It may ignore edge cases.
 PLAIN = "plain"
 BUILT_INS: tuple[BuiltIn, ...] = get_args(BuiltIn)
 
 
 def submissions_of(system: BuiltIn, tasks: Sequence[Task]) -> Iterator[Submission]:
-    """Yield the submissions of a built-in system."""
+    """Yield the submissions of a built-in system to the given tasks."""
     for task in tasks:
         if system in ("golden", "mask"):
             files = answered_files(task) if system == "golden" else masked_files(task)
@@ -45,8 +46,8 @@ def unexpected(results: Sequence[Result], built_in: Collection[str], tasks: Mapp
     """Return a message for each unexpected result of a built-in system.
 
     Args:
-        results: The results of a grading.
-        built_in: The built-in systems that were graded; a submitted system may have the same name.
+        results: The results to check.
+        built_in: The names of the built-in systems that were graded. Results of other systems are not checked.
         tasks: The tasks, by id.
     """
     return [

@@ -1,7 +1,7 @@
 """Verdicts on the cases of one job, made by comparing a candidate's observations with those of the reference.
 
-The time limit of a case is ten times the processor time of the reference, and at least 5 s. That of a whole check is
-five times the processor time of the reference, and at least 30 s.
+The time limit of a case is ten times the processor time of the reference, and at least 5 s. The time limit of a whole
+check is five times the processor time of the reference, and at least 30 s.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ _VERDICTS: dict[CaseStatus, Verdict] = {"raised": "error", "died": "error", "tim
 
 
 class JobVerdicts:
-    """Judges the cases of one job. Each observation is compared once, as it arrives or at the end.
+    """Judges the cases of one job. Each observation is compared once, either when it arrives or when the job has ended.
 
     Args:
-        task: the task that the candidate answers.
-        seed: the seed of the cases.
-        reference: the reference's outputs for this seed.
-        fail_fast: whether the cases after the first failure count as not run.
+        task: The task that the candidate answers.
+        seed: The seed of the cases.
+        reference: The reference's outputs for this seed.
+        fail_fast: Whether the cases after the first failure count as not run.
     """
 
     def __init__(self, task: Task, seed: int, reference: ReferenceOutputs, fail_fast: bool = False) -> None:
@@ -41,7 +41,7 @@ class JobVerdicts:
         self._compared: dict[int, tuple[CaseOutcome, Verdict, str]] = {}
 
     def fails(self, number: int, case: CaseOutcome) -> bool:
-        """Return whether a case that has just ended fails; False if the reference has no case with this number."""
+        """Return whether the outcome of a case is a failure; False if the reference has no case with this number."""
         return number < len(self.reference.names) and self._verdict(number, case)[0] != "match"
 
     def of(self, outcome: Outcome) -> Iterator[CaseVerdict]:
@@ -54,7 +54,7 @@ class JobVerdicts:
         for number, name in enumerate(self.reference.names):
             case = outcome.cases[number] if number < len(outcome.cases) else CaseOutcome("missing")
             if self.fail_fast and failed:
-                # Some back ends run the case nevertheless; its outcome is discarded.
+                # Some back ends run further cases after a failure. Their outcomes are discarded.
                 case = CaseOutcome("missing", message=NOT_RUN)
             verdict, reason = self._verdict(number, case)
             failed = failed or verdict != "match"
@@ -114,7 +114,7 @@ def case_seconds(reference: ReferenceOutputs) -> list[float]:
 
 
 def shortened(text: str) -> str:
-    """Return the head and tail of a candidate's text without control characters, for terminals and tables."""
+    """Return a text of a candidate without control characters and, if it is long, with its middle left out."""
     text = text.strip()
     if len(text) > MOST_CHARACTERS:
         text = f"{text[:500]} ... {text[-MOST_CHARACTERS + 500 :]}"

@@ -15,9 +15,9 @@ class Adjudication(NamedTuple):
     """The result of adjudicating a file of labels.
 
     Attributes:
-        verdicts: the number of answers with a category.
-        undecided: the number of disputed answers without a decision.
-        sheet: the sheet of disputed answers.
+        verdicts: The number of answers with an adjudicated label.
+        undecided: The number of disputed answers without a decision.
+        sheet: The path of the sheet of disputed answers.
     """
 
     verdicts: int
@@ -26,21 +26,21 @@ class Adjudication(NamedTuple):
 
 
 def adjudicate_file(file: Path, keys: Iterable[Path], out: Path, decisions: Path | None) -> Adjudication:
-    """Write a file of adjudicated labels, and a sheet of the disputed answers if there are no decisions yet.
+    """Write a file of adjudicated labels and, if there are no decisions yet, a sheet of the disputed answers.
 
     Args:
-        file: the labels of all annotators.
-        keys: the keys of all exported sheets.
-        out: the file of labels to write.
-        decisions: the sheet of disputed answers that a third person filled in, if there is one.
+        file: The labels of all annotators.
+        keys: The keys of all exported sheets.
+        out: The file of labels to write.
+        decisions: The sheet of disputed answers that a third person filled in; None if there is none yet.
 
     Raises:
-        UsageError: `out` is the file of labels, the sheet to write exists, a disputed answer is missing from the keys,
-            or a decision is not about a disputed answer.
-        RecordError: a file is damaged.
+        UsageError: `out` is the same file as `file`, the sheet to write exists, a disputed answer is missing from the
+            keys, or a decision is not about a disputed answer.
+        RecordError: A file is damaged.
     """
     if out.exists() and out.samefile(file):
-        raise UsageError(f"{out}: is the file of labels; name another file with --out")
+        raise UsageError(f"{out}: is the input file of labels; name another file with --out")
     found, items = read_labels([file]), read_keys(keys)
     open_ = disputed(found)
     decided = read_sheets([decisions], items)[0] if decisions else []

@@ -1,7 +1,8 @@
 """Inter-rater agreement, with bootstrap intervals over papers.
 
-`agreement` compares two raters: shares, Cohen's kappa and a table of counts. `reliability` is for any number of raters,
-with missing labels: Fleiss' kappa and Krippendorff's alpha. A statistic that is not defined is None, with a reason.
+`agreement` compares two raters: shares, Cohen's kappa and a table of counts. `reliability` compares any number of
+raters and allows missing labels: Fleiss' kappa and Krippendorff's alpha. A statistic that is not defined is None, with
+a reason.
 
 Answers of one paper are not independent, so the bootstrap resamples whole papers. Draws in which a statistic is not
 defined are omitted. With a single paper there is no interval.
@@ -20,16 +21,21 @@ from lmrbench.records import Record
 from lmrbench.resampling import central_interval, paper_draws
 from lmrbench.runs.records import CATEGORIES, OPPOSITES
 
-# The scale of two categories: completely correct, or anything else.
+# The scale with two categories: completely correct, or anything else.
 BINARY = ("CC", "not CC")
-ONE_PAPER = "all items are of one paper"
+ONE_PAPER = "there is only one paper"
 ALL_ALIKE = "all resamples give the same value"
 
 
 class Share(Record):
-    """A share of items, with its bootstrap interval over papers.
+    """The share of items that have some property, with its bootstrap interval over papers.
 
-    The share is None if there are no items; the interval is None if there is only one paper.
+    Attributes:
+        count: Number of items with the property.
+        of: Number of all items.
+        share: `count / of`; None if there are no items.
+        low: Lower end of the interval; None if there is no interval.
+        high: Upper end of the interval; None if there is no interval.
     """
 
     count: int
@@ -43,13 +49,13 @@ class Agreement(Record):
     """Agreement of two raters on the same items.
 
     Attributes:
-        same: items with equal categories.
-        conflicts: items that one rater labels CC and the other LI.
-        kappa: Cohen's kappa; None if both raters gave all items the same single category.
-        kappa_low: lower end of its interval.
-        kappa_high: upper end of its interval.
-        table: counts, with the first rater's category by row and the second's by column, in the order of the scale.
-        why: the reason why kappa or its interval is not defined, or "".
+        same: The items that both raters gave the same category.
+        conflicts: The items that one rater labelled CC and the other LI.
+        kappa: Cohen's kappa; None if there are no items, or if both raters gave all items the same category.
+        kappa_low: Lower end of the interval of kappa.
+        kappa_high: Upper end of the interval of kappa.
+        table: Counts of items, with the first rater's categories as rows and the second's as columns.
+        why: The reason why kappa or its interval is not defined, or "".
     """
 
     same: Share
@@ -65,10 +71,10 @@ class Statistic(Record):
     """A statistic with its interval.
 
     Attributes:
-        value: the statistic; None if it is undefined.
-        low: lower bound of the interval.
-        high: upper bound of the interval.
-        why: the reason why the statistic or its interval is undefined; "" if both are defined.
+        value: The statistic; None if it is undefined.
+        low: Lower bound of the interval.
+        high: Upper bound of the interval.
+        why: The reason why the statistic or its interval is undefined; "" if both are defined.
     """
 
     value: float | None
@@ -81,13 +87,13 @@ class Reliability(Record):
     """Agreement of any number of raters.
 
     Attributes:
-        raters: number of raters.
-        items: number of items with at least two labels.
-        labels: number of labels of these items.
-        complete: number of items that all raters labelled.
+        raters: Number of raters.
+        items: Number of items with at least two labels.
+        labels: Number of labels of these items.
+        complete: Number of items that all raters labelled.
         fleiss: Fleiss' kappa (1971). It does not allow missing labels, so it covers only the complete items.
         alpha_nominal: Krippendorff's alpha (2011) over all items.
-        alpha_ordinal: the same on an ordinal scale, which weighs CC against LI more than CC against LC.
+        alpha_ordinal: Krippendorff's alpha on an ordinal scale, where CC and LI differ more than CC and LC.
     """
 
     raters: int
@@ -100,7 +106,7 @@ class Reliability(Record):
 
 
 def binary(labels: Sequence[str]) -> list[str]:
-    """Return the labels on the scale `BINARY`."""
+    """Map labels to the scale `BINARY`."""
     return [BINARY[label != "CC"] for label in labels]
 
 
@@ -114,14 +120,14 @@ def agreement(
     """Compute the agreement of two raters.
 
     Args:
-        first: the first rater's category of each item.
-        second: the second rater's category of each item.
-        papers: the paper of each item.
-        scale: the categories, in order.
-        seed: seed of the 2,000 bootstrap draws.
+        first: The first rater's category of each item.
+        second: The second rater's category of each item.
+        papers: The paper of each item.
+        scale: The categories, in order.
+        seed: Seed of the 2,000 bootstrap draws.
 
     Raises:
-        ValueError: the lengths differ, or a label is not on the scale.
+        ValueError: The lengths differ, or a label is not on the scale.
     """
     if not len(first) == len(second) == len(papers):
         raise ValueError("labels and papers differ in length")
@@ -138,9 +144,9 @@ def agreement(
     low, high = central_interval(defined) or (None, None)
     why = ""
     if not whole.sum():
-        why = "no item was labelled by both"
+        why = "no item was labelled by both raters"
     elif kappa is None:
-        why = f"both label every item {scale[int(np.argmax(whole.diagonal()))]}"
+        why = f"both raters labelled every item {scale[int(np.argmax(whole.diagonal()))]}"
     elif low is None:
         why = ONE_PAPER if len(tables) == 1 else ALL_ALIKE
     return Agreement(
@@ -163,13 +169,13 @@ def reliability(
     """Compute the agreement of any number of raters.
 
     Args:
-        ratings: the category of each item by each rater, (items, raters); None for a missing label.
-        papers: the paper of each item.
-        scale: the categories, in order.
-        seed: seed of the 2,000 bootstrap draws.
+        ratings: For each item, the category that each rater gave it; None for a missing label.
+        papers: The paper of each item.
+        scale: The categories, in order.
+        seed: Seed of the 2,000 bootstrap draws.
 
     Raises:
-        ValueError: the lengths differ, or a label is not on the scale.
+        ValueError: The lengths differ, or a label is not on the scale.
     """
     if len(ratings) != len(papers) or len(set(map(len, ratings))) > 1:
         raise ValueError("ratings and papers differ in length")
@@ -206,13 +212,13 @@ def _statistic(
     """Compute a statistic and its interval.
 
     Args:
-        said: counts of labels, (items, categories).
-        papers: the paper of each item, (items,).
-        statistic: a function of the counts, the index of each item's paper, (items,), and the number of times each
-            paper is drawn, (draws, papers). It returns one value for each draw, NaN if the statistic is not defined.
-        scale: the categories, in order.
-        missing: the reason to give if there are no items.
-        seed: seed of the draws.
+        said: Counts of labels, (items, categories).
+        papers: The paper of each item, (items,).
+        statistic: A function that takes the counts, the index of each item's paper (items,) and the number of times
+            that each draw contains each paper (draws, papers). It returns the value for each draw, NaN if undefined.
+        scale: The categories, in order.
+        missing: The reason to give if there are no items.
+        seed: Seed of the draws.
     """
     if not len(said):
         return Statistic(value=None, low=None, high=None, why=missing)
@@ -235,11 +241,12 @@ def _fleiss(said: NDArray[np.int64], of_items: NDArray[np.int64], draws: NDArray
 def _alpha(
     said: NDArray[np.int64], of_items: NDArray[np.int64], draws: NDArray[np.int64], ordinal: bool
 ) -> NDArray[np.float64]:
-    """Return Krippendorff's alpha for each draw, 1 - D_o / D_e.
+    """Return Krippendorff's alpha, 1 - D_o / D_e, for each draw.
 
-    D_o is the mean distance between labels of the same item, D_e that between any two labels.
+    D_o is the mean distance between two labels of the same item, and D_e the mean distance between any two labels.
     """
-    # Coincidences, (papers, categories, categories): pairs of labels of one item, weighted by 1 / (labels - 1).
+    # The coincidence matrix of each paper, (papers, categories, categories). It counts the pairs of labels of an item,
+    # weighted by 1 / (number of the item's labels - 1).
     together = np.zeros((draws.shape[1], said.shape[1], said.shape[1]))
     of_item = said[:, :, None] * said[:, None, :] - np.einsum("ic,cd->icd", said, np.eye(said.shape[1]))
     np.add.at(together, of_items, of_item / (said.sum(axis=1) - 1)[:, None, None])
@@ -247,7 +254,7 @@ def _alpha(
     totals = drawn.sum(axis=2)
     distances = np.broadcast_to(1 - np.eye(said.shape[1]), drawn.shape)
     if ordinal:
-        # The ordinal distance of two categories: the squared difference of the mean ranks of their labels.
+        # The ordinal distance of two categories is the squared difference of the mean ranks of their labels.
         middles = np.cumsum(totals, axis=1) - totals / 2
         distances = (middles[:, :, None] - middles[:, None, :]) ** 2
     observed = (drawn * distances).sum(axis=(1, 2))
@@ -266,7 +273,7 @@ def _tables(first: Sequence[str], second: Sequence[str], papers: Sequence[str], 
 
 
 def _drawn(tables: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
-    """Return the summed tables of papers that are drawn with replacement, (draws, categories, categories)."""
+    """Return the sum of the tables of the papers in each bootstrap draw, (draws, categories, categories)."""
     drawn: NDArray[np.int64] = np.tensordot(paper_draws(len(tables), seed), tables, axes=1)
     return drawn
 

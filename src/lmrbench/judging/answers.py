@@ -1,4 +1,4 @@
-"""Select the answers of runs that people label or that models judge."""
+"""Select the answers in run folders for people to label or for models to judge."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lmrbench.tasks.tiers.forensic import is_forensic
 def answers_to_label(
     folders: Iterable[Path], known: Collection[str], named: Collection[str]
 ) -> tuple[dict[Answer, Submission], list[Answer]]:
-    """Return all answers of runs, and the answers to label. Unanswered samples are left out.
+    """Return all answers in run folders, and the answers to label. Unanswered samples are left out.
 
     Args:
         folders: The run folders.

@@ -1,4 +1,4 @@
-"""Questions to judges: the prompts for one submission, and the record of a vote.
+"""Ask judges about a submission: create the prompts, request votes, and create their records.
 
 This module is used by `runs` for the submissions of a run folder, and by `scoring` for the samples of an Inspect log.
 """
@@ -28,7 +28,7 @@ from lmrbench.tasks.workspace import repository_files, unsolved_files
 
 
 class JudgePrompt(NamedTuple):
-    """The prompt about one submission in one order, with the digest that identifies it."""
+    """A prompt about one submission: the order of the two programs, the text, and the digest that identifies it."""
 
     answer: Answer
     order: Order
@@ -46,11 +46,11 @@ def judge_prompts(
     """Return the prompts about a submission, one for each order.
 
     Args:
-        task: the task that was solved.
-        submission: the submission to judge.
-        candidate: the submission's code, as `code_to_judge` returns it.
-        plan: the content of the prompts.
-        evidence: the verdicts on all cases, of which the judge is told the failed ones; None to leave them out.
+        task: The task that was solved.
+        submission: The submission to judge.
+        candidate: The submission's code, as `code_to_judge` returns it.
+        plan: The content of the prompts.
+        evidence: The verdicts on all cases, of which the failed ones are shown; None to show no verdicts.
     """
     whole = repository_files(task)
     if plan.protocol == "paper":
@@ -67,10 +67,12 @@ def judge_prompts(
 
 
 def code_to_judge(task: Task, submission: Submission, plan: JudgingPlan) -> dict[str, str]:
-    """Return the code of a submission to judge, by goal file: whole files, or only the code transplanted into them.
+    """Return the code of a submission to judge, by goal file.
+
+    The paper's protocol shows the whole files, and the protocol of lmrbench only the code transplanted into them.
 
     Raises:
-        SubmissionError: no code can be extracted.
+        SubmissionError: No code can be extracted.
     """
     if plan.protocol == "lmrbench":
         return read_excerpts(task, submission, plan.strip_comments)
@@ -84,11 +86,11 @@ async def ask(
     """Ask a judge for a vote, unless its provider is known to be unreachable.
 
     Args:
-        model: the judge.
-        message: the prompt.
-        config: settings of the request.
-        reachability: the providers' states, shared by all requests of a run.
-        plan: the protocol and the temperature of the vote.
+        model: The judge.
+        message: The prompt.
+        config: Settings of the request.
+        reachability: The record of which providers respond, shared by all requests of a run.
+        plan: The protocol and the temperature of the vote.
 
     Returns:
         The vote; its status is `provider_error` if the provider failed or is unreachable.
@@ -109,10 +111,10 @@ def judgement(prompt: JudgePrompt, key: VoteKey, plan: JudgingPlan, vote: Vote) 
     """Return the record of a vote.
 
     Args:
-        prompt: the prompt that the judge answered.
-        key: judge, number and digest of the vote.
-        plan: the content of the prompt.
-        vote: the judge's vote.
+        prompt: The prompt that the judge answered.
+        key: The key of the vote: judge, number and digest.
+        plan: The content of the prompt.
+        vote: The judge's vote.
     """
     opinion = vote.opinion
     system, task, sample = prompt.answer

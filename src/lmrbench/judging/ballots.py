@@ -1,4 +1,4 @@
-"""Majorities and disagreement of several votes. They are computed from the votes and never stored."""
+"""Compute majorities and disagreement of votes. Only the votes are stored, not these results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lmrbench.runs.folder import JUDGEMENTS
 from lmrbench.runs.records import CATEGORIES, Category, ErrorClass, Judgement
 from lmrbench.tasks.submission import Answer
 
-# The name of the judge under which the votes of all judges together are listed.
+# The judge name for the combined votes of all judges.
 ALL_JUDGES = "all judges"
 
 
@@ -21,11 +21,11 @@ class Ballot(Record):
     """The votes of one judge, or of all judges, on one submission.
 
     Attributes:
-        system: the system that answered.
-        task: the task's id.
-        sample: the number of the answer.
-        judge: the judge, or `ALL_JUDGES`.
-        votes: the categories; None for a vote without one.
+        system: The system that answered.
+        task: The task's id.
+        sample: The number of the answer.
+        judge: The judge, or `ALL_JUDGES`.
+        votes: The categories; None for a vote without one.
     """
 
     system: str
@@ -46,7 +46,7 @@ class Ballot(Record):
 
     @property
     def disagreement(self) -> float | None:
-        """The share of pairs of votes that differ; None with fewer than two votes."""
+        """The share of differing pairs among all pairs of votes with a category; None for fewer than two such votes."""
         total = len(self.cast)
         if total < 2:
             return None
@@ -58,18 +58,18 @@ class Shares(Record):
     """Counts of the judgements that one judge, or all judges together, made of one system's answers.
 
     Attributes:
-        system: the system that answered.
-        judge: the judge, or `ALL_JUDGES`.
-        answers: number of answers; the sum of the next four counts.
-        categories: answers with a majority, by category.
-        ties: answers whose votes have no majority.
-        unjudged: answers without any vote that has a category.
-        unusable: answers from which no code could be extracted.
-        split: answers whose votes differ.
-        error_classes: votes by error class.
-        input_tokens: tokens that the judge read.
-        output_tokens: tokens that the judge wrote.
-        dollars: the cost; None if no price is known.
+        system: The system that answered.
+        judge: The judge, or `ALL_JUDGES`.
+        answers: Number of answers; the sum of `categories`, `ties`, `unjudged` and `unusable`.
+        categories: Answers with a majority, by category.
+        ties: Answers whose votes have no majority.
+        unjudged: Answers that got no vote with a category.
+        unusable: Answers from which no code could be extracted.
+        split: Answers whose votes differ.
+        error_classes: Votes by error class.
+        input_tokens: Tokens that the judge read.
+        output_tokens: Tokens that the judge wrote.
+        dollars: The cost; None if no price is known.
     """
 
     system: str
@@ -87,7 +87,10 @@ class Shares(Record):
 
 
 def ballots(judgements: Iterable[Judgement]) -> list[Ballot]:
-    """Group judgements into ballots: one for each answer and judge and, with several judges, one for all of them."""
+    """Group judgements into a ballot for each answer and judge.
+
+    If there are several judges, each answer also has a ballot with the votes of all judges.
+    """
     items = list(judgements)
     several = len({item.judge for item in items}) > 1
     votes: dict[tuple[str, str, int, str], list[Category | None]] = {}
@@ -114,7 +117,7 @@ def read_votes(folder: Path) -> dict[str, dict[Answer, list[Category]]]:
         The categories of the votes by judge and answer; empty if there are no judgements.
 
     Raises:
-        RecordError: a line is not a judgement; the message names file and line.
+        RecordError: A line is not a judgement; the message names file and line.
     """
     votes: dict[str, dict[Answer, list[Category]]] = {}
     for item in latest(read_lines(folder / JUDGEMENTS, Judgement)):
@@ -124,12 +127,12 @@ def read_votes(folder: Path) -> dict[str, dict[Answer, list[Category]]]:
 
 
 def shares(judgements: Sequence[Judgement], unusable: Sequence[str], judges: Sequence[str]) -> Iterator[Shares]:
-    """Yield the counts for each system and judge. For each system, the counts of all judges together come last.
+    """Yield the counts for each system and judge and, if there are several judges, for all judges together.
 
     Args:
-        judgements: the judgements to count.
-        unusable: the system of each submission from which no code could be extracted.
-        judges: the judges, in the order of the result.
+        judgements: The judgements to count.
+        unusable: The system of each submission from which no code could be extracted.
+        judges: The judges, in the order of the result. The counts of all judges come last.
     """
     found = ballots(judgements)
     systems = dict.fromkeys([*(item.system for item in judgements), *unusable])

@@ -1,4 +1,4 @@
-"""The document that an annotator reads about one item. It does not say which system wrote the candidate."""
+"""The document that an annotator reads about one answer. It does not reveal which system wrote the answer."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def documents(
     """Yield the name and the document of each item; see `document`.
 
     Args:
-        items: the answers by opaque name.
-        tasks: the tasks by id.
-        answers: the submissions by answer.
+        items: The answers by opaque name.
+        tasks: The tasks by id.
+        answers: The submissions by answer.
     """
     for name, answer in items.items():
         yield name, document(name, tasks[answer.task], answers[answer])
@@ -32,12 +32,12 @@ def documents(
 def document(name: str, task: Task, submission: Submission) -> str:
     """Return the document of an item in Markdown: instruction, reference and candidate.
 
-    An answer from which no code can be extracted is shown as it is, with the reason.
+    If no code can be extracted from the answer, its full text is shown with the reason.
 
     Args:
-        name: the item's opaque name.
-        task: the task that was solved.
-        submission: the answer.
+        name: The item's opaque name.
+        task: The task that was solved.
+        submission: The answer.
     """
     parts = [
         f"# {name}",

@@ -1,4 +1,4 @@
-"""Labels by people: reading, grouping and adjudication.
+"""Read, group and adjudicate labels, which are the verdicts of people on answers.
 
 Several annotators label an item, which is one answer to one task. `read_labels` merges their files. `adjudicated` gives
 each item its majority category. An item without a majority, or with both CC and LI among its labels, is disputed and
@@ -22,10 +22,10 @@ ADJUDICATED = "adjudicated"
 
 
 def read_labels(files: Iterable[Path]) -> list[Label]:
-    """Read the labels of several files. Equal labels are returned once.
+    """Read the labels in several files. Duplicates are returned once.
 
     Raises:
-        RecordError: a file can't be read or has no labels, or an annotator has two different labels for an answer.
+        RecordError: A file can't be read or has no labels, or an annotator has two different labels for an answer.
     """
     found: dict[tuple[str, Answer], tuple[Label, Path]] = {}
     contradictions = []
@@ -79,24 +79,25 @@ def majority(categories: Sequence[Category]) -> Category | None:
 
 
 def disputed(labels: Iterable[Label]) -> dict[Answer, list[Label]]:
-    """Return the answers, with their labels, that have no majority or are labelled both CC and LI."""
+    """Return the labels of each disputed answer: one without a majority, or with both CC and LI among its labels."""
     return {answer: items for answer, items in by_answer(labels).items() if _settled(items) is None}
 
 
 def adjudicated(labels: Sequence[Label], decisions: Iterable[Label] = ()) -> list[Label]:
     """Merge the labels of each answer into one adjudicated label.
 
-    A label by majority has the most frequent error class and all reasons of the majority, and no time.
+    If there is a majority, the adjudicated label has the most frequent error class and all reasons of the majority, but
+    no `seconds`.
 
     Args:
-        labels: the annotators' labels.
-        decisions: labels of third persons for disputed answers.
+        labels: The annotators' labels.
+        decisions: Labels that third persons gave to disputed answers.
 
     Returns:
         A label of the annotator `ADJUDICATED` for each answer that is undisputed or has a decision.
 
     Raises:
-        UsageError: a decision is about an answer that is not disputed, comes from one of its annotators, or
+        UsageError: A decision is about an answer that is not disputed, comes from an annotator of that answer, or
             contradicts another decision.
     """
     groups = by_answer(labels)

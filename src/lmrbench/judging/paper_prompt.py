@@ -1,4 +1,7 @@
-"""The judge's prompt of the LMR-BENCH paper (appendix C): whole files, numbered classes, a short rationale."""
+"""The prompt to a judge in the form of the LMR-BENCH paper (appendix C).
+
+It shows whole files, and asks for a numbered class with a short rationale.
+"""
 
 from __future__ import annotations
 
@@ -35,12 +38,12 @@ Give the reasons in two to four short points. Answer with one JSON object and no
 
 
 def paper_message(task: Task, reference: Mapping[str, str], candidate: Mapping[str, str]) -> str:
-    """Return the message to a judge.
+    """Return the message that asks a judge for a vote in the form of the LMR-BENCH paper.
 
     Args:
-        task: the task that was solved.
-        reference: the goal files of the reference, whole.
-        candidate: the goal files with the candidate in them, whole.
+        task: The task that was solved.
+        reference: The whole goal files of the reference, by path.
+        candidate: The whole goal files with the candidate's code in them, by path.
     """
     fence = fence_around(task.instruction, *reference.values(), *candidate.values())
     targets = ", ".join(f"`{target}`" for target in task.targets)

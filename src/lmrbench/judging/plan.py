@@ -1,4 +1,4 @@
-"""The options of `lmrbench judge` that decide the number of votes and the prompts.
+"""The options of `lmrbench judge` that determine the number of votes and the prompts.
 
 These options are generated from the fields of `JudgingPlan`. This module does not import Inspect.
 """
@@ -32,12 +32,12 @@ class JudgingPlan(Record):
     strip_comments: bool = option(False, "Show the code without comments and docstrings.", flags="--strip-comments")
     protocol: Protocol = option(
         "lmrbench",
-        "paper uses the conditions of the LMR-BENCH paper: whole files, the paper's prompt, and temperature 0.",
+        "Protocol: lmrbench, or paper for that of the LMR-BENCH paper (whole files, its prompt, temperature 0).",
     )
     temperature: float | None = option(None, "Sampling temperature [default: the provider's].", 0)
 
     def name_of(self, judge: Model) -> str:
-        """Return the name of a judge in records. Votes by the paper's protocol are stored under another name."""
+        """Return the name of a judge in records. A suffix marks votes that were made with the paper's protocol."""
         return str(judge) if self.protocol == "lmrbench" else f"{judge}, paper's protocol"
 
     @property
@@ -53,8 +53,8 @@ def judging_plan(**options: Any) -> JudgingPlan:
         options: Fields of `JudgingPlan`.
 
     Raises:
-        UsageError: an option contradicts the paper's protocol.
-        ValidationError: an option has an invalid value.
+        UsageError: An option contradicts the paper's protocol.
+        ValidationError: An option has an invalid value.
     """
     plan = JudgingPlan(**options)
     if plan.protocol == "lmrbench":

@@ -16,7 +16,8 @@ from lmrbench.grading.records import CaseVerdict
 from lmrbench.runs.records import ERROR_CLASSES, Order
 from lmrbench.tasks.model import Task
 
-# Increase this number with every change of the text or the form. Votes with other prompt versions are not reused.
+# Increase this number whenever the text or the form of the answer changes. Votes with other prompt versions are not
+# reused.
 PROMPT_VERSION = 1
 # Limits on the evidence: the number of failed cases, and the number of characters of each reason.
 MOST_CASES, MOST_CHARACTERS = 20, 600
@@ -58,14 +59,14 @@ def judge_message(
     order: Order,
     evidence: Sequence[CaseVerdict] | None,
 ) -> str:
-    """Return the message to a judge.
+    """Return the message that asks a judge for a vote.
 
     Args:
-        task: the task that was solved.
-        reference: the code of the reference, by goal file.
-        candidate: the code of the candidate, by goal file.
-        order: whether the reference or the candidate comes first.
-        evidence: the verdicts on all cases of the candidate; None to leave them out.
+        task: The task that was solved.
+        reference: The code of the reference, by goal file.
+        candidate: The code of the candidate, by goal file.
+        order: Whether the reference or the candidate comes first.
+        evidence: The verdicts on all cases, of which the failed ones are shown; None to show no verdicts.
     """
     failed = [case for case in evidence or () if case.verdict != "match"]
     shown = "\n".join(_line(case) for case in failed[:MOST_CASES])
@@ -89,7 +90,7 @@ def judge_message(
 
 
 def digest_of(message: str, temperature: float | None) -> str:
-    """Return the SHA-256 of the prompt's version, the message and, if set, the temperature, which decide a vote."""
+    """Return the SHA-256 of the prompt version, the message and, if set, the temperature."""
     parts = [PROMPT_VERSION, message] if temperature is None else [PROMPT_VERSION, message, temperature]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
@@ -100,7 +101,7 @@ def fence_around(*texts: str) -> str:
 
 
 def files_in_blocks(code: Mapping[str, str], fence: str) -> str:
-    """Return files as fenced blocks of Python, each with its path."""
+    """Return Markdown that shows each file as its path and a fenced block of Python."""
     return "\n".join(f"From `{file}`:\n\n{fence}python\n{text.rstrip()}\n{fence}\n" for file, text in code.items())
 
 

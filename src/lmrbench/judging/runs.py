@@ -1,7 +1,7 @@
-"""Judge a run folder: every vote becomes a line in judgements.jsonl as soon as it arrives.
+"""Judge a run folder, and append every vote to judgements.jsonl as soon as it arrives.
 
-The key of a vote consists of the judge, the vote's number and the digest of the prompt. A stored vote is reused for
-every submission with the same prompt. A vote is requested again only if the provider failed.
+The key of a vote consists of the judge, the number of the vote and the digest of the prompt. A stored vote is reused
+for every submission with the same prompt. A vote is requested again only if the provider failed.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class Judged:
     """The judgements of a run's submissions.
 
     Attributes:
-        submissions: the submissions to judge.
-        judgements: one for each usable submission, judge, vote and order.
-        unusable: the submissions from which no code could be extracted.
-        judges: the names of the judges in records.
+        submissions: The submissions to judge.
+        judgements: One for each combination of usable submission, judge, vote number and order.
+        unusable: The submissions from which no code could be extracted.
+        judges: The names of the judges, as used in records.
     """
 
     submissions: tuple[Submission, ...]
@@ -50,7 +50,7 @@ def require_judged(folder: Path, judged: Judged) -> None:
     """Check that no vote is missing because a provider failed.
 
     Raises:
-        ServiceError: votes are missing; the message counts them and gives the reasons.
+        ServiceError: Votes are missing; the message counts them and gives the reasons.
     """
     missing = [item for item in judged.judgements if item.status == "provider_error"]
     if missing:
@@ -58,7 +58,7 @@ def require_judged(folder: Path, judged: Judged) -> None:
         others = f"; other reasons: {len(reasons) - 1}" if len(reasons) > 1 else ""
         raise ServiceError(
             f"{folder}: {len(missing)} of {len(judged.judgements)} votes are missing because the provider failed "
-            f"({reasons[0]}{others}); run the same command again to ask for them"
+            f"({reasons[0]}{others}); run the same command again to request them"
         )
 
 
@@ -77,23 +77,23 @@ def judge_run(
     """Ask judges for the missing votes on the chosen submissions of a run folder.
 
     Args:
-        folder: the run folder.
-        submissions: all submissions in the folder.
-        chosen: the submissions to judge.
-        tasks: the tasks by id.
-        models: the judges.
-        plan: the number of votes and the content of the prompts.
-        config: settings of the requests.
-        connections: maximum number of concurrent requests to each judge.
-        planned: called once with the number of stored votes and the total number of votes.
-        voted: called with each new vote after it is written to disk.
+        folder: The run folder.
+        submissions: All submissions in the folder.
+        chosen: The submissions to judge.
+        tasks: The tasks by id.
+        models: The judges.
+        plan: The number of votes and the content of the prompts.
+        config: Settings of the requests.
+        connections: Maximum number of concurrent requests to each judge.
+        planned: Called once with the number of stored votes and the total number of votes.
+        voted: Called with each new vote after it is written to disk.
 
     Returns:
         Stored and new votes on the chosen submissions.
 
     Raises:
-        RecordError: another process is writing to the folder, or it holds an invalid judgement.
-        UsageError: the plan asks for evidence, and a submission has no current grade.
+        RecordError: Another process is writing to the folder, or it holds an invalid judgement.
+        UsageError: The plan includes evidence, and a submission has no grade or an outdated one.
     """
     with locked(folder):
         earlier = read_judgements(folder, submissions)

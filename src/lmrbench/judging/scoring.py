@@ -43,15 +43,18 @@ OPTIONS = ("votes", "swap", "strip_comments", "protocol", "temperature")
 
 @scorer(metrics=categorical(CATEGORIES))
 def judge(model: str = "", suite: str = "", **options: Any) -> Scorer:
-    """Have a language model score the submissions in a log as CC, LC or LI. The metrics are the share of each.
+    """Have a language model rate the submissions in a log.
+
+    The values are CC (completely correct), LC (logic correct, implementation faulty) and LI (logic incorrect), and the
+    metrics are their shares.
 
     Args:
         model: The judge, in Inspect's notation.
-        suite: core, real, live, all, or the folder of your own suite.
+        suite: One of core, real, live and all, or the folder of your own suite.
         options: Values of the options in `OPTIONS`, such as `votes=3` or `swap=true`.
 
     Raises:
-        OptionError: an option has an invalid value.
+        OptionError: An option has an invalid value.
     """
     try:
         if not model:
@@ -101,7 +104,7 @@ def _solved(state: TaskState, tasks: Mapping[str, Task]) -> tuple[Task, Submissi
     if task is None:
         raise RecordError(f"{submission.task}: no such task in the suite; choose another suite with suite=")
     if state.metadata.get("task_digest") != grading_digest(task):
-        raise RecordError(f"{task.id}: the suite has another version of the task than the one that was solved")
+        raise RecordError(f"{task.id}: the suite's version of the task differs from the version that was solved")
     return task, submission
 
 

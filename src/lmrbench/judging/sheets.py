@@ -2,7 +2,7 @@
 
 A sheet is a CSV file for spreadsheets or a JSON Lines file, depending on its suffix. Items have opaque names. Names and
 order depend on a seed and on the answers, so that the key of one export can't be used with the sheet of another.
-Reading is strict: either every filled row becomes a label, or an error lists all faults.
+Reading is strict: either every row that is filled in becomes a label, or an error lists all faults.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from lmrbench.runs.records import CATEGORIES, ERROR_CLASSES, Category, ErrorClas
 from lmrbench.tasks.submission import Answer
 
 COLUMNS = ("item", "task", "annotator", "category", "error_class", "reason", "seconds")
-# The columns that the annotator fills in. If all of these are empty, a row is not filled in yet.
+# The columns that the annotator fills in. A row in which all of these are empty counts as not filled in yet.
 FILLED_IN = ("category", "error_class", "reason", "seconds")
 
 
 class BlindedItem(StoredRecord):
-    """A line of a key: an item's name, and the answer behind it."""
+    """A line of a key: the opaque name of an item, and the answer that it stands for."""
 
     item: str
     system: str
@@ -52,8 +52,8 @@ class SheetRow(NamedTuple):
     """A row of a sheet.
 
     Attributes:
-        place: file and line, for messages.
-        cells: the stripped cells by column.
+        place: File and line, for messages.
+        cells: The cells by column, without surrounding white space.
     """
 
     place: str
@@ -64,8 +64,8 @@ def blinded(answers: Iterable[Answer], seed: int) -> dict[str, Answer]:
     """Assign opaque names to answers, in random order. The same answers and seed give the same names and order.
 
     Args:
-        answers: the answers to name.
-        seed: seed of names and order.
+        answers: The answers to name.
+        seed: The random seed.
     """
     order = sorted(answers)
     generator = random.Random(f"{seed} {order}")
@@ -80,19 +80,19 @@ def blinded(answers: Iterable[Answer], seed: int) -> dict[str, Answer]:
 
 
 def write_key(file: Path, names: Mapping[str, Answer]) -> None:
-    """Write a key, readable by its owner only."""
+    """Write a key to a file that only its owner can read."""
     records = (BlindedItem(item=name, **answer._asdict()) for name, answer in names.items())
     write_whole(file, "".join(record.model_dump_json() + "\n" for record in records).encode(), PRIVATE)
 
 
 def read_keys(files: Iterable[Path]) -> dict[str, Answer]:
-    """Read keys.
+    """Read the keys of exported sheets.
 
     Returns:
         The answers by item name.
 
     Raises:
-        RecordError: a file is not a key.
+        RecordError: A file is not a key.
     """
     found = [item for file in files for item in read_submitted_lines(file, BlindedItem)]
     return {item.item: Answer(item.system, item.task, item.sample) for item in found}
@@ -102,12 +102,12 @@ def write_sheet(file: Path, rows: Sequence[Mapping[str, str]], replace: bool = F
     """Write a sheet to fill in.
 
     Args:
-        file: the sheet, with the suffix .csv or .jsonl.
-        rows: the cells by column. Missing cells are left empty; further columns come after `COLUMNS`.
-        replace: whether to overwrite an existing file.
+        file: The sheet, with the suffix .csv or .jsonl.
+        rows: The cells of each row, by column. Missing cells are left empty; further columns come after `COLUMNS`.
+        replace: Whether to overwrite an existing file.
 
     Raises:
-        UsageError: the suffix is not .csv or .jsonl, or the file exists and must not be overwritten.
+        UsageError: The suffix is not .csv or .jsonl, or the file exists and must not be overwritten.
     """
     check_suffix(file)
     if file.exists() and not replace:
@@ -133,10 +133,10 @@ def check_suffix(file: Path) -> None:
 
 
 def read_scale(text: str) -> dict[str, Category]:
-    """Parse a scale such as `0=LI,1=LC,2=CC`.
+    """Parse a scale such as `0=LI,1=LC,2=CC` into a mapping from values to categories.
 
     Raises:
-        UsageError: the text is malformed, or a value occurs twice.
+        UsageError: The text is malformed, or a value occurs twice.
     """
     found: dict[str, Category] = {}
     for part in text.split(","):
@@ -154,17 +154,17 @@ def read_sheets(
     """Read the labels in filled sheets.
 
     Args:
-        files: sheets in UTF-8, with or without a byte order mark. The cells of a CSV file may be separated by commas,
+        files: Sheets in UTF-8, with or without a byte order mark. The cells of a CSV file may be separated by commas,
             semicolons or tabs. Columns other than `COLUMNS` are ignored.
-        key: the answers by item name.
-        scale: values that stand for categories, in addition to CC, LC and LI.
+        key: The answers by item name.
+        scale: Values that stand for categories, in addition to CC, LC and LI.
 
     Returns:
-        The labels, and the number of rows that are not filled in.
+        The labels, and the number of rows that are not filled in yet.
 
     Raises:
-        RecordError: rows are invalid; the message lists the file, line and column of each fault.
-        UsageError: a file is neither .csv nor .jsonl.
+        RecordError: Rows are invalid; the message lists the file, line and column of each fault.
+        UsageError: A file is neither .csv nor .jsonl.
     """
     problems: list[str] = []
     rows: list[SheetRow] = []
@@ -205,7 +205,7 @@ def _rows(file: Path) -> list[SheetRow]:
     found = []
     for line, cells in (_json_rows if file.suffix == ".jsonl" else _csv_rows)(text, file):
         if lacking := [name for name in COLUMNS if name not in cells]:
-            raise RecordError(f"{file}:{line}: there is no column {', '.join(lacking)}")
+            raise RecordError(f"{file}:{line}: missing columns: {', '.join(lacking)}")
         found.append(SheetRow(f"{file}:{line}", {name: cells[name].strip() for name in COLUMNS}))
     return found
 
@@ -221,13 +221,13 @@ def _csv_rows(text: str, file: Path) -> Iterator[tuple[int, dict[str, str]]]:
                 columns = [name.strip() for name in cells]
                 # Check the columns here as well, because a sheet may have no rows.
                 if lacking := [name for name in COLUMNS if name not in columns]:
-                    raise RecordError(f"{file}:{line}: there is no column {', '.join(lacking)}")
+                    raise RecordError(f"{file}:{line}: missing columns: {', '.join(lacking)}")
             elif any(map(str.strip, cells)):
                 if len(cells) > len(columns):
                     raise RecordError(f"{file}:{line}: has {len(cells)} cells, but there are {len(columns)} columns")
                 # Some programs omit empty cells at the end of a row.
                 yield line, dict(zip(columns, cells + [""] * (len(columns) - len(cells)), strict=True))
-            # A cell may contain line breaks, so the next row need not begin in the next line.
+            # A cell may contain line breaks, so a row may span several lines.
             line = reader.line_num + 1
     except csv.Error as error:
         raise RecordError(f"{file}:{line}: {error}") from error
@@ -255,13 +255,13 @@ def _label(
     if answer is None:
         wrong.append(("item", f"{cells['item']!r} is not in the key"))
     elif cells["task"] not in ("", answer.task):
-        wrong.append(("task", f"is {cells['task']!r}, but {cells['item']} is of {answer.task!r}"))
+        wrong.append(("task", f"is {cells['task']!r}, but {cells['item']} belongs to {answer.task!r}"))
     if not annotator:
         wrong.append(("annotator", "is missing"))
     elif annotator == ADJUDICATED:
         wrong.append(("annotator", f"{ADJUDICATED!r} is reserved; use another name"))
     filled, faults = filled_in(cells, scale)
-    # A shifted scale is reported once for each annotator instead of in every row.
+    # Numbers in place of categories are reported once for each annotator, not in every row.
     wrong += [fault for fault in faults if not (is_shifted and fault[0] == "category")]
     if wrong or answer is None or filled is None:
         return None, wrong
@@ -274,8 +274,8 @@ def filled_in(
     """Validate the columns `FILLED_IN` of a row.
 
     Args:
-        cells: the cells by column.
-        scale: values that stand for categories, in addition to CC, LC and LI.
+        cells: The cells by column.
+        scale: Values that stand for categories, in addition to CC, LC and LI.
 
     Returns:
         The entries if they are valid, and the faults as pairs of column and message.
@@ -300,7 +300,7 @@ def filled_in(
 
 
 def _shifted(rows: Iterable[SheetRow]) -> dict[str, str]:
-    """Return a message for each annotator who wrote only numbers as categories, by annotator."""
+    """Return an error message, by annotator, for each annotator who wrote only numbers in the category column."""
     said: dict[str, dict[str, str]] = {}
     for row in rows:
         if row.cells["category"]:
@@ -314,8 +314,8 @@ def _shifted(rows: Iterable[SheetRow]) -> dict[str, str]:
             example = ",".join(f"{start + place}={name}" for place, name in enumerate(reversed(CATEGORIES)))
             found[annotator] = (
                 f"{values[numbers[0]]}: category: {annotator or 'the annotator'} writes numbers "
-                f"({', '.join(numbers)}) instead of {', '.join(CATEGORIES)}, which looks like a shifted scale; "
-                f"map the numbers to categories, for example with --scale {example}"
+                f"({', '.join(numbers)}) instead of {', '.join(CATEGORIES)}; "
+                f"specify the category of each number, for example with --scale {example}"
             )
     return found
 
@@ -326,7 +326,7 @@ def _category(text: str, scale: Mapping[str, Category]) -> Category | None:
 
 
 def _plain(text: str) -> str:
-    """Return a value in the notation of a scale. Spreadsheets may write 1 as 1.0."""
+    """Return a value without white space, and a whole number without decimals; spreadsheets may write 1 as 1.0."""
     number = _number(text)
     return text.strip() if number is None or number != int(number) else str(int(number))
 
@@ -340,7 +340,7 @@ def _number(text: str) -> float | None:
 
 
 def items_folder(sheet: Path, key: Path) -> Path:
-    """Return the folder for the documents of a new sheet. Raises UsageError if it, the sheet or the key exists."""
+    """Return the folder for the documents of a new sheet. Raises UsageError if the folder, sheet or key exists."""
     folder = sheet.with_name(f"{sheet.stem}-items")
     check_suffix(sheet)
     for path in (sheet, key, folder):
@@ -356,7 +356,7 @@ def write_export(
 
     Args:
         sheet: The sheet, which must not exist yet. The documents are written to the folder that `items_folder` returns.
-        key: The file that maps items to answers.
+        key: The key file to write, which maps items to answers.
         items: Answers by opaque name.
         documents: Markdown by opaque name.
         annotator: The annotator's name, or "" if the annotator fills it in.

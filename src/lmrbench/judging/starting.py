@@ -1,4 +1,4 @@
-"""Open the models that judge, and have them judge a run folder."""
+"""Open the models of judges, and have them judge a run folder."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ def judge_with(
     planned: Callable[[int, int], None],
     voted: Callable[[Judgement], None],
 ) -> Judged:
-    """Open the models that judge, and have them judge the chosen submissions; see `lmrbench.judging.runs.judge_run`.
+    """Open the models of judges, and have them judge the chosen submissions; see `lmrbench.judging.runs.judge_run`.
 
     Args:
-        judges: the names of the models.
-        settings: the limits on requests to the models.
-        prices: the file of prices, as `set_prices` reads it.
-        folder: the run folder.
-        submissions: all submissions in the folder.
-        chosen: the submissions to judge.
-        tasks: the tasks by id.
-        plan: the number of votes and the content of the prompts.
-        planned: called once with the number of stored votes and the total number of votes.
-        voted: called with each new vote after it is written to disk.
+        judges: The names of the models.
+        settings: The limits on requests to the models.
+        prices: A file of prices in the form that `set_prices` reads; None if prices are unknown.
+        folder: The run folder.
+        submissions: All submissions in the folder.
+        chosen: The submissions to judge.
+        tasks: The tasks by id.
+        plan: The number of votes and the content of the prompts.
+        planned: Called once with the number of stored votes and the total number of votes.
+        voted: Called with each new vote after it is written to disk.
 
     Raises:
-        UsageError: a model can't be set up.
+        UsageError: A model can't be set up.
     """
     if prices is not None:
         set_prices(prices, judges[0])

@@ -1,4 +1,7 @@
-"""A single vote. A judge must answer in a fixed form; no category is read from any other text."""
+"""Request a vote from a judge and parse the answer, which must have a fixed form.
+
+Text in any other form is never searched for a category.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from lmrbench.records import Record
 from lmrbench.runs.records import CATEGORIES, ERROR_CLASSES, Category, ErrorClass, VoteStatus
 from lmrbench.tasks.submission import Text
 
-# Maximum number of requests until a judge answers in the required form.
+# Maximum number of requests for a vote. A request is repeated if the answer does not have the required form.
 ATTEMPTS = 3
 _POINTS = JSONSchema(type="array", items=JSONSchema(type="string"))
 _FORM = ToolInfo(
@@ -47,10 +50,10 @@ class Opinion(Record):
     """A judge's answer in the form of lmrbench.
 
     Attributes:
-        logic: points on the logic.
-        implementation: points on the implementation.
-        category: the category that follows from the points.
-        error_class: the main error; None for CC and only for CC.
+        logic: Points on the logic.
+        implementation: Points on the implementation.
+        category: The category that follows from the points.
+        error_class: The class of the main error; None if and only if the category is CC.
     """
 
     logic: Points
@@ -66,7 +69,7 @@ class Opinion(Record):
     @field_validator("error_class", mode="before")
     @classmethod
     def _none_in_other_words(cls, value: object) -> object:
-        # Some providers require models to fill in every key.
+        # Some providers require models to fill in every key, so a model may write "none" instead of omitting the key.
         return None if value in ("", "none", "None") else value
 
     @model_validator(mode="after")
@@ -80,8 +83,8 @@ class PaperOpinion(Record):
     """A judge's answer in the form of the LMR-BENCH paper.
 
     Attributes:
-        category: the category, which the judge gives as the paper's number.
-        rationale: points on logic and implementation.
+        category: The category. The judge writes the number that the paper gives to it.
+        rationale: Points on logic and implementation.
     """
 
     category: Category
@@ -112,11 +115,11 @@ class Vote:
     """The result of one vote of a judge.
 
     Attributes:
-        status: how the vote ended.
-        opinion: the judge's answer; None unless the status is `judged`.
-        detail: the reason why there is no opinion, or "".
-        attempts: number of requests.
-        usage: tokens of all requests.
+        status: Whether the judge gave an opinion, or why it did not.
+        opinion: The parsed answer of the judge; None unless the status is `judged`.
+        detail: The reason why there is no opinion, or "".
+        attempts: Number of requests that were sent.
+        usage: Tokens of all these requests together.
     """
 
     status: VoteStatus
@@ -130,10 +133,13 @@ async def cast(model: Model, message: str, config: GenerateConfig, protocol: Pro
     """Ask a judge until it answers in the required form, at most `ATTEMPTS` times with the same message.
 
     Args:
-        model: the judge.
-        message: the prompt.
-        config: settings of the requests.
-        protocol: the protocol, which decides the form of the answer.
+        model: The judge.
+        message: The prompt.
+        config: Settings of the requests.
+        protocol: The protocol, which decides the form of the answer.
+
+    Returns:
+        The vote. If it has no opinion, `status` and `detail` give the reason.
     """
     tools, choice = ([_FORM], ToolFunction(TOOL)) if protocol == "lmrbench" else ([], None)
     usage = ModelUsage()
@@ -156,18 +162,18 @@ async def cast(model: Model, message: str, config: GenerateConfig, protocol: Pro
 def read_opinion(
     output: ModelOutput, form: type[Opinion] | type[PaperOpinion] = Opinion
 ) -> tuple[VoteStatus, Opinion | PaperOpinion | None, str]:
-    """Read a judge's answer.
+    """Parse a judge's answer.
 
     Args:
-        output: the answer.
-        form: the form that it must have.
+        output: The answer.
+        form: The form that the answer must have.
 
     Returns:
         The status, the opinion or None, and the reason if it is None ("" otherwise).
     """
     ending = output_ending(output)
     if ending.status == "refused" or not output.choices:
-        return ("refused" if output.choices else "unparsable"), None, ending.detail or "it is empty"
+        return ("refused" if output.choices else "unparsable"), None, ending.detail or "the answer is empty"
     try:
         return "judged", form.model_validate(_arguments(output)), ""
     except ValidationError as error:
@@ -177,7 +183,7 @@ def read_opinion(
     except ValueError as error:
         reason = str(error)
     if ending.status == "filtered":
-        return "refused", None, ending.detail or "a content filter stopped it"
+        return "refused", None, ending.detail or "a content filter stopped the answer"
     return "unparsable", None, one_line(reason if ending.status == "answered" else f"{ending.status}: {reason}")
 
 
@@ -191,5 +197,5 @@ def _arguments(output: ModelOutput) -> Any:
     text = output.completion
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start:
-        raise ValueError("neither a call of the tool nor a JSON object")
+        raise ValueError("the answer contains neither a call of the tool nor a JSON object")
     return json.loads(text[start : end + 1])

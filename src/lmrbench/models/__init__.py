@@ -1,1 +1,1 @@
-"""Models that solve or judge: opening, settings, reachability, and how answers end."""
+"""Access to the models that solve or judge, the settings of runs with models, and the endings of answers."""

@@ -1,4 +1,4 @@
-"""Classify how an answer ended, and who is at fault.
+"""Classify the end of an answer, and decide whether the model is at fault.
 
 A fault of the model is scored; a fault of the provider, the agent's program or this machine never is.
 `answer_ending` describes an answer that is graded: refused, filtered, empty and truncated answers count against the
@@ -20,16 +20,18 @@ from inspect_ai.model import ContentText, ModelOutput
 from lmrbench.errors import LmrbenchError
 from lmrbench.runs.records import AnswerStatus
 
-# Keys in a sample's store: the limit that ended it, and the reason why it has no answer.
+# Keys in a sample's store: the limit that ended the sample, and the reason why the sample has no answer.
 LIMIT, UNANSWERED = "lmrbench:limit", "lmrbench:unanswered"
+# The maximum length of a message on one line.
 MOST_CHARACTERS = 300
 # Inspect's error texts for calls that this process cancelled.
 _CANCELLED = re.compile("model call cancelled|cancelled by limit", re.I)
+# Error texts of providers for an input that does not fit the model's context.
 _TOO_LONG = re.compile(
     r"context.?(length|window|size)|(prompt|input) is too long|too many (input|prompt) tokens|exceeds? .{0,60}tokens",
     re.I | re.S,
 )
-# Errors that mention tokens but are about rates, quotas or the requested output length.
+# Error texts that mention tokens but are about rates, quotas or the requested output length.
 _NOT_THE_INPUT = re.compile(
     r"\b(429|5\d\d)\b|rate.?limit|quota|per.(minute|day)|max(_completion)?_tokens.{0,40}too", re.I
 )
@@ -55,11 +57,11 @@ class AgentCrashError(UnansweredError):
 
 @dataclass(frozen=True)
 class Ending:
-    """How an answer ended.
+    """The end of an answer or of a model call.
 
     Attributes:
-        status: the kind of end.
-        detail: the reason, in one line, if the status alone does not tell it.
+        status: The kind of end, as stored in the record of an answer.
+        detail: The reason, in one line, if the status alone does not tell it.
     """
 
     status: AnswerStatus
@@ -73,7 +75,7 @@ def one_line(text: str) -> str:
 
 
 def model_calls(events: Sequence[Event]) -> list[ModelEvent]:
-    """Return the model calls that ended without being cancelled, in order. Each retry is a call of its own.
+    """Return the model calls that ended without being cancelled, in order. Each retry counts as a call.
 
     Calls made by scorers, such as a judge's, are left out.
     """
@@ -110,7 +112,7 @@ def provider_fault(events: Sequence[Event]) -> str:
 
 
 def silence(events: Sequence[Event]) -> str:
-    """Return the reason why a sample that ran out of time has no answer, or "" if any model call returned."""
+    """Return the reason why a sample that ran out of time has no answer; "" if at least one model call returned."""
     return "" if model_calls(events) else "no model call returned before the time limit"
 
 
@@ -118,8 +120,8 @@ def ended_by_limit(events: Sequence[Event], noted: str | None) -> str:
     """Return the kind of limit that ended a sample, or "" if no limit did.
 
     Args:
-        events: the sample's events.
-        noted: the value under `LIMIT` in the sample's store.
+        events: The sample's events.
+        noted: The value under `LIMIT` in the sample's store.
     """
     return noted or next((event.type for event in reversed(events) if isinstance(event, SampleLimitEvent)), "")
 
@@ -128,7 +130,7 @@ def answer_text(events: Sequence[Event]) -> str:
     """Return the model's last message as a submission.
 
     Returns:
-        The text; "" for a refusal and for the text of a provider's error.
+        The text; "" if the model refused, or if the text comes from the provider or from Inspect instead of the model.
     """
     calls = model_calls(events)
     output = calls[-1].output if calls and not calls[-1].error else None
@@ -138,7 +140,7 @@ def answer_text(events: Sequence[Event]) -> str:
 
 
 def declined(events: Sequence[Event]) -> str:
-    """Return the text of a refusal, or the reason for a filtered answer; "" for all other answers."""
+    """Return a message if the model refused or its answer was filtered, with the reason if known; otherwise ""."""
     calls = model_calls(events)
     ended = output_ending(calls[-1].output) if calls and not calls[-1].error else Ending("answered")
     what = {"refused": "the model refused", "filtered": "the answer was filtered"}.get(ended.status, "")
@@ -149,10 +151,10 @@ def answer_ending(events: Sequence[Event], limit: str, refusal: str, untouched: 
     """Classify the end of an answer that is graded.
 
     Args:
-        events: the sample's events.
-        limit: the kind of limit that ended the sample, or "".
-        refusal: the reason why no submission can be read from the answer, or "".
-        untouched: whether an agent left the goal files unchanged.
+        events: The sample's events.
+        limit: The kind of limit that ended the sample, or "".
+        refusal: The reason why no submission can be read from the answer, or "".
+        untouched: Whether the answer comes from an agent that left the goal files unchanged.
     """
     calls = model_calls(events)
     if calls and too_long(calls[-1].error or ""):
@@ -182,7 +184,7 @@ def unanswered_ending(sample: EvalSample) -> Ending:
 
 
 def output_ending(output: ModelOutput) -> Ending:
-    """Classify the end of one model call by its output alone."""
+    """Classify the end of a single model call, given its output."""
     if not output.choices:
         return Ending("empty")
     details, content, generated = output.choices[0].stop_details, output.message.content, _generated(output)
@@ -201,7 +203,7 @@ def output_ending(output: ModelOutput) -> Ending:
 
 
 def _generated(output: ModelOutput) -> bool:
-    """Return whether the model wrote the output. Inspect also turns some errors into outputs, without any usage."""
+    """Return whether the model wrote the output. Inspect turns some errors into outputs, too, but without usage."""
     return output.stop_reason not in ("model_length", "content_filter") or output.usage is not None
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from inspect_ai._util.error import PrerequisiteError  # inspect-evals-lint: ignore[private_api_imports] -- no public one
+from inspect_ai._util.error import PrerequisiteError  # inspect-evals-lint: ignore[private_api_imports] -- not public
 from inspect_ai.model import (
     GenerateConfig,
     Model,
@@ -25,14 +25,14 @@ from lmrbench.errors import RecordError, UsageError
 from lmrbench.models.settings import Settings
 from lmrbench.text import did_you_mean
 
-# The providers that may be suggested for a misspelt name.
+# The names that may be suggested if the name of a provider is misspelt.
 _PROVIDERS = (
     *("openai", "anthropic", "google", "mistral", "grok", "groq", "deepseek", "together", "openrouter"),
     *("azureai", "bedrock", "ollama", "vllm", "sglang", "hf", "openai-api"),
 )
-# Of an Inspect error about a missing requirement, only this many lines are kept.
+# The number of lines to keep of an Inspect error about a missing requirement.
 _MOST_LINES = 3
-# Each kind of price, and the kind that it defaults to.
+# The kinds of prices. A price that is missing defaults to the price of the kind on the right.
 _PRICES = {"input": "input", "output": "output", "input_cache_read": "input", "input_cache_write": "input"}
 
 
@@ -40,15 +40,15 @@ def set_prices(file: Path, model: str) -> dict[str, float]:
     """Register the prices of models with Inspect.
 
     Args:
-        file: a JSON object that maps each model to its prices in dollars per million tokens: `input`, `output` and
+        file: A JSON object that maps each model to its prices in dollars per million tokens: `input`, `output` and
             optionally `input_cache_read` and `input_cache_write`, which default to the price of `input`.
-        model: the model whose prices are returned.
+        model: The model whose prices are returned.
 
     Returns:
         The prices of `model`, by kind; empty if the file does not list the model.
 
     Raises:
-        RecordError: the file can't be read or is malformed.
+        RecordError: The file can't be read or is malformed.
     """
     known: dict[str, dict[str, float]] = {}
     try:
@@ -70,7 +70,7 @@ def open_model(settings: Settings) -> Model:
     """Open the model named in the settings.
 
     Raises:
-        UsageError: the model can't be set up; the message gives the provider's reason.
+        UsageError: The model can't be set up; the message gives the provider's reason.
     """
     given: dict[str, Any] = dict(settings.model_args)
     try:
@@ -87,10 +87,12 @@ def open_model(settings: Settings) -> Model:
 
 
 def _advice(model: str, reason: str) -> str:
-    """Return advice for the most frequent errors of providers, or "" for other errors."""
+    """Return advice to the user for the most frequent errors of providers; "" for other errors."""
     provider, named, _ = model.partition("/")
     if not named:
-        return f"; for example openai/{model}, or openai-api/local/{model} for a local server (--base-url)"
+        return (
+            f"; add a provider, for example openai/{model}, or openai-api/local/{model} for a local server (--base-url)"
+        )
     if key := re.search(r"\b[A-Z_]+_API_KEY\b", reason):
         return f"; set it with export {key[0]}=..."
     if "not recognized" in reason:
@@ -99,7 +101,7 @@ def _advice(model: str, reason: str) -> str:
 
 
 def address(model: Model) -> str:
-    """Return the URL of a model's provider without credentials and query, or "" if it is not known."""
+    """Return the URL of a model's provider without credentials and query, or "" if the URL is not known."""
     parts = urlsplit(str(model.api.base_url or ""))
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 

@@ -1,4 +1,4 @@
-"""Check with a small request whether a provider responds at all."""
+"""Check whether a provider responds at all, by sending a small request."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from inspect_ai.model import ChatMessageUser, GenerateConfig, Model
 
 from lmrbench.models.endings import ProviderError, one_line
 
-# The text of the small request, the tokens and seconds it may take, and the seconds for which a failure is remembered.
+# The text of the small request.
 SMALL_REQUEST = "Reply with the word OK."
+# The tokens and seconds that the small request may take, and the seconds for which a failure is remembered.
 SMALL_TOKENS, SMALL_SECONDS, BELIEVED_SECONDS = 16, 120.0, 60.0
 
 
@@ -18,16 +19,16 @@ class Reachability:
     """Remembers which providers respond to a small request."""
 
     def __init__(self) -> None:
-        """Start without knowledge of any provider."""
+        """Start with no known providers."""
         self._lock = anyio.Lock()
         self._proven: set[str] = set()
         self._failed: dict[str, tuple[float, str]] = {}
 
     async def prove(self, model: Model) -> None:
-        """Send a small request unless one has succeeded since the last `doubt`.
+        """Check that a model's provider responds, unless a check has succeeded since the last call of `doubt`.
 
         Raises:
-            ProviderError: the request failed, or one failed less than `BELIEVED_SECONDS` ago.
+            ProviderError: The small request failed, or one failed less than `BELIEVED_SECONDS` ago.
         """
         name = str(model)
         async with self._lock:

@@ -1,4 +1,4 @@
-"""Settings of a run with a model: one record for the command line, for Inspect and for run.json.
+"""Settings of a run with a model: one record that the command line, Inspect and run.json share.
 
 The options of `lmrbench run` are generated from the fields of `Settings`. Inspect's task `lmrbench/lmr_bench` takes the
 fields in `TASK_FIELDS` as arguments, and run.json stores the record. This module does not import Inspect.
@@ -18,15 +18,15 @@ from lmrbench.records import Part
 from lmrbench.tasks.model import Form, Inputs
 
 Setting = Literal["prompt", "agent"]
-# The conditions under which tasks are solved: those of lmrbench, or those of the LMR-BENCH paper.
+# The experimental conditions: those of lmrbench, or those of the LMR-BENCH paper.
 Protocol = Literal["lmrbench", "paper"]
 PromptForm = Literal["lmrbench", "paper"]
 Session = Literal["task", "paper"]
 AgentSandbox = Literal["bubblewrap", "docker"]
 
-# The default maximum length of a prompt, about 100,000 tokens.
+# The default maximum length of a prompt in characters, which is about 100,000 tokens.
 MOST_CHARACTERS = 400_000
-# The protocol of the LMR-BENCH paper (section 4.1, appendix D). Its agents also had network access.
+# The protocol of the LMR-BENCH paper (section 4.1, appendix D). The agents in the paper also had network access.
 PAPER_PROTOCOL: Mapping[Setting, Mapping[str, Any]] = {
     "prompt": {"inputs": "full", "paper": "json", "prompt_form": "paper", "retrieve": 0, "repairs": 0},
     "agent": {"inputs": "full", "paper": "pdf-file", "session": "paper", "turns": 50, "cost_limit": 4.0},
@@ -38,9 +38,9 @@ def option(default: Any, description: str, least: float | None = None, **extra: 
     """Return a field that is an option on the command line.
 
     Args:
-        default: the default value.
-        description: the help text of the option.
-        least: the smallest value allowed; None for no bound.
+        default: The default value.
+        description: The help text of the option.
+        least: The smallest value allowed; None for no bound.
         extra: `flags` and `metavar` on the command line, and `only`, the value of `setting` that the field applies to.
     """
     return Field(default=default, description=description, ge=least, json_schema_extra={"flags": "", **extra})
@@ -52,7 +52,7 @@ class Settings(Part):
     A field that applies only to `setting="prompt"` or only to `setting="agent"` must keep its default in the other.
 
     Attributes:
-        prices: the model's prices in dollars per million tokens at the time of the run.
+        prices: The model's prices in dollars per million tokens at the time of the run.
     """
 
     model: str = option(
@@ -65,7 +65,7 @@ class Settings(Part):
     setting: Setting = option("prompt", "prompt: one message, one answer; agent: a workspace and tools.")
     protocol: Protocol = option(
         "lmrbench",
-        "Conditions: lmrbench, or those of the LMR-BENCH paper (paper), which set several other options.",
+        "Protocol: lmrbench, or paper for that of the LMR-BENCH paper, which sets several other options.",
     )
     inputs: Inputs = option(
         "full",
@@ -102,11 +102,13 @@ class Settings(Part):
     )
     turns: int = option(50, "Maximum number of model calls per session.", 1, only="agent")
     session: Session = option(
-        "task", "Work of one agent session: a single task, or all chosen tasks of a paper.", only="agent"
+        "task",
+        "Scope of one agent session: a single task (task), or all chosen tasks of a paper (paper).",
+        only="agent",
     )
     trace_progress: bool = option(
         False,
-        "Also grade a snapshot of the workspace after every turn; the agent can't tell.",
+        "Also grade a snapshot of the workspace after every turn, without the agent's knowledge.",
         flags="--trace-progress",
         only="agent",
     )
@@ -155,7 +157,7 @@ class Settings(Part):
 
     @property
     def conditions(self) -> dict[str, object]:
-        """The settings that must stay the same when a run is resumed: all that can change an answer."""
+        """The settings that can affect an answer, which must stay the same when a run is resumed."""
         return self.model_dump(exclude=set(_FREE))
 
     def generation(self) -> dict[str, Any]:
@@ -177,7 +179,9 @@ class Settings(Part):
         return self.model_copy(update={"model_args": safe, "system": self.name}).model_dump(mode="json")
 
 
+# The settings that can't affect an answer.
 _FREE = ("base_url", "prices", "connections", "retries", "patience")
+# The settings that Inspect's task takes as arguments.
 TASK_FIELDS = (
     *("setting", "protocol", "inputs", "paper", "samples", "max_characters", "prompt_form", "retrieve", "repairs"),
     *(
@@ -199,14 +203,14 @@ def checked(values: Mapping[str, Any], spelling: str = "--{name} {value}") -> Se
     """Validate settings.
 
     Args:
-        values: the settings by name; the others get their defaults.
-        spelling: the format of an option and its value in messages.
+        values: The settings by name. Missing ones get their defaults.
+        spelling: The format of an option and its value in messages.
 
     Returns:
         The validated settings.
 
     Raises:
-        UsageError: an option is unknown, has an invalid value, or can't be combined with the other options.
+        UsageError: An option is unknown, has an invalid value, or can't be combined with the other options.
     """
 
     def spelt(name: str, value: object) -> str:
@@ -236,17 +240,19 @@ def checked(values: Mapping[str, Any], spelling: str = "--{name} {value}") -> Se
             f"{spelt('inputs', settings.inputs)}: a session of a whole paper needs the files of the repository"
         )
     if settings.retrieve and settings.inputs != "full":
-        raise UsageError(f"{spelt('retrieve', settings.retrieve)}: the inputs {settings.inputs} show no further files")
+        raise UsageError(
+            f"{spelt('retrieve', settings.retrieve)}: no further files can be shown with the inputs {settings.inputs}"
+        )
     if settings.agent_command and settings.agent != Settings.model_fields["agent"].default:
         raise UsageError(f"{spelt('agent', settings.agent)}: can't be used together with an agent command")
     return settings
 
 
 def _with_protocol(values: Mapping[str, Any], spelt: Callable[[str, object], str]) -> Mapping[str, Any]:
-    """Add the values that the paper's protocol prescribes, if the settings ask for this protocol.
+    """Add the values that the paper's protocol prescribes, if the settings select this protocol.
 
     Raises:
-        UsageError: an option contradicts the protocol.
+        UsageError: An option contradicts the protocol.
     """
     setting = values.get("setting", "prompt")
     if values.get("protocol") != "paper" or setting not in PAPER_PROTOCOL:
@@ -256,7 +262,7 @@ def _with_protocol(values: Mapping[str, Any], spelt: Callable[[str, object], str
         given = values.get(name, wanted)
         if given not in (wanted, Settings.model_fields[name].default):
             raise UsageError(
-                f"{spelt(name, given)}: the paper's protocol has {wanted}; leave out this option or the protocol"
+                f"{spelt(name, given)}: the paper's protocol requires {wanted}; omit this option or the protocol"
             )
     return {**values, **conditions}
 
