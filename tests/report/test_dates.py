@@ -49,7 +49,7 @@ def test_only_tasks_since_a_date_are_kept_and_expected(found):
     # The first day of a month counts.
     assert set(kept.tiers) == kept.expected == {"c/blend", "d/blend", "e/blend"}
     assert {item.task for item in kept.grades} == kept.expected
-    assert kept.warnings[-1] == "--since: 1 task without a date left out; the first is undated/blend"
+    assert kept.warnings[-1] == "--since: left out 1 task without a date; the first is undated/blend"
     assert build(kept).numbers["rates"]["all"]["me"].correct == pytest.approx(1 / 3)
 
 
