@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReportPart:
-    """The measures of one suite, restricted to one group: a tier or, in the method tier, a tier and a setting.
+    """The measures of one group of one suite.
+
+    A group is a tier or, in the method tier, a tier and a setting (prompt or agent).
 
     Attributes:
         where: A suffix for titles, such as ", method tier". It names the suite and the group if there are several; it

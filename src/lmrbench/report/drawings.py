@@ -160,7 +160,7 @@ def draw_history(
     note = (
         "The pass rate of each system on the tasks of each month (marks, larger for more tasks) and on all tasks "
         "(line). The month of a task is the one in which its method became public, in the paper or in a released "
-        "package; months without tasks are not shown. The number in parentheses is that of the papers of a month. Most "
+        "package; months without tasks are not shown. The number of papers of each month is in parentheses. Most "
         "months have too few papers to draw conclusions about other papers."
     )
     return [Drawing("months", "Pass rates by month", draw_months(drawn, known), note + _left_out(rates, drawn))]

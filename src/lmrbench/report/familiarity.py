@@ -1,9 +1,9 @@
 """Familiarity of a model with the goal files of tasks, and its correlation with success.
 
 A text is familiar to a model that assigns high probabilities to its tokens. Conventional code also has a high
-probability, so the absolute value says little. A model has probably seen a file if it gives the file a higher
-probability than a copy with renamed local variables and a different layout. The goal files of a task are the files that
-a submission may change.
+probability, so the absolute value says little. A higher probability than that of a copy with renamed local variables
+and a different layout suggests that the model has seen the file. The goal files of a task are those from which a
+submission is collected.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class Findings:
     Attributes:
         folders: The run folders.
         categories: The category of each task id; likewise `tiers` and `suites`.
-        papers: A name of the paper of each task id. Papers with the same URL have the same name, also in two suites.
+        papers: The name of the paper, by task id. Papers with the same URL have the same name, also in two suites.
         commands: The command that shows a graded answer, by answer.
         originals: The id of the original task, by the id of its twin.
         warnings: Warnings to show above the results.
@@ -58,7 +58,7 @@ class Findings:
         published: Verdicts on the answers that others published.
         dates: The day on which a task's method became public, by task id; the first day of the month if only the month
             is known.
-        cutoff: The date for which rates before and since it are reported; None for no such rates.
+        cutoff: The date at which reports split rates into before and since; None for no split.
         conditions: One line for each combination of suite, sandbox, number of seeds and version of lmrbench.
     """
 
@@ -138,7 +138,7 @@ def _undated(findings: Findings, option: str) -> list[str]:
 
 
 def by_group(findings: Findings) -> dict[Group, Findings]:
-    """Return the findings of each tier that has results, the headline tier first.
+    """Return the findings of each group that has results, the headline tier first. A group is usually a tier.
 
     In the method tier, the prompt and agent settings are kept apart: only agents can run the experiment, and only
     prompts state the details that otherwise only the logged results reveal.

@@ -36,7 +36,7 @@ def grades_line(report: Report) -> str:
 
 
 def in_markdown(report: Report, full: bool = False) -> str:
-    """Return the headline tables in Markdown, the conditions of the grading, and the counts of missing submissions.
+    """Return, in Markdown, the headline tables, the conditions of the grading, and the counts of missing submissions.
 
     Args:
         report: The report.

@@ -109,8 +109,8 @@ def mcnemar_p(wins: int, losses: int) -> float:
     """Return the two-sided p value of McNemar's exact test (Psychometrika 12, 1947), computed by statsmodels.
 
     Args:
-        wins: Tasks that only the first system passes.
-        losses: Tasks that only the second system passes.
+        wins: The number of tasks that only the first system passes.
+        losses: The number of tasks that only the second system passes.
 
     Returns:
         The p value; 1.0 if no task differs.

@@ -144,7 +144,7 @@ def split_sheet(found: list[Split], cutoff: date) -> Sheet:
         for item in found
     ]
     return sheet(
-        f"Answers to tasks from before and since {cutoff}",
+        f"Rates before and since {cutoff}, by the date of the task",
         columns,
         rows,
         numbers=columns[3:],

@@ -34,10 +34,11 @@ class Spending(Record):
 class Effort(Record):
     """The spending of a system on all its answers, divided by the number of passing ones.
 
-    With one answer per task this is the effort per solved task. The quotients are None if no answer passes.
+    With one answer per task this is the effort per solved task. The quotients, except `dollars_per_answer`, are None if
+    no answer passes.
 
     Attributes:
-        answers: Answers that have both a usage and a grade.
+        answers: Answers that have both a usage record and a grade.
         dollars_per_answer: Dollars per answer, whether it passes or not; None if the price of any answer is unknown.
         dollars: Dollars per passing answer; also None if the price of any answer is unknown.
     """

@@ -39,9 +39,9 @@ def measured_endings(findings: Findings) -> Measured:
             [item for item in usages if item.status in UNANSWERED],
             "Unanswered samples, excluded from all rates",
             "unanswered",
-            "The number of samples without an answer (in the column answers) and its cause: a fault of the provider, "
-            "of the agent's program or of this machine. Rates exclude these samples, and are final once every sample "
-            "has an answer.",
+            "The column answers gives the number of samples that have no answer because of a fault of the provider, "
+            "the agent's program or this machine. Rates exclude these samples, and are final once every sample has "
+            "an answer.",
         ),
     ]
     return Measured({"statuses": statuses(usages)}, [item for item in tables if item.rows])

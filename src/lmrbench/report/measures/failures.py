@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Example(Record):
-    """A failing answer with the reason why its first failed case fails."""
+    """A failing answer, with the reason for the failure of its first failed case."""
 
     task: str
     sample: int

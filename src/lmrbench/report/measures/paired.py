@@ -89,7 +89,7 @@ def measured_memory(findings: Findings) -> Measured:
     """Compare originals with their twins, over all tiers of a suite."""
     found = memory_effects(findings.grades, findings.originals)
     table = sheet(
-        "Originals minus twins, in percentage points, with Holm's correction over systems",
+        "Rates on originals minus rates on twins, in percentage points, with Holm's correction over systems",
         ["system", *COMPARED],
         [[item.system, *compared(item.comparison)] for item in found],
         numbers=NUMERIC,
@@ -109,7 +109,7 @@ def measured_repositories(findings: Findings) -> Measured:
     found = repository_effects(headline, findings.suites, findings.papers)
     columns = ["system", "suites", "papers", *COMPARED[1:]]
     table = sheet(
-        "Papers shared by two suites, difference in percentage points, with Holm's correction",
+        "Difference of rates between two suites on shared papers, in percentage points, with Holm's correction",
         columns,
         [
             [item.system, f"{item.comparison.first} minus {item.comparison.second}", *compared(item.comparison)]

@@ -64,8 +64,8 @@ def compare(
     """Measure the agreement of people, judges and unit tests.
 
     Args:
-        labels: Labels of annotators. Labels of the annotator `ADJUDICATED` are adjudicated; they count for people
-            together, not for a single annotator.
+        labels: Labels of annotators. Labels of the annotator `ADJUDICATED` are results of adjudication; they count for
+            people together, not for a single annotator.
         votes: The categories of all votes on each answer, by judge.
         grades: Grades, the verdicts of the unit tests.
         published: Verdicts of unit tests that others published.

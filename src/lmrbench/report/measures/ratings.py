@@ -101,7 +101,12 @@ class BesideTests(Record):
 
 
 class Opposite(Record):
-    """An answer that passes the unit tests and is rated LI, or fails them and is rated CC, with those raters."""
+    """An answer that passes the unit tests but is rated LI, or fails them but is rated CC.
+
+    Attributes:
+        passed: Whether the answer passes the unit tests.
+        raters: The raters who contradict the unit tests.
+    """
 
     system: str
     task: str

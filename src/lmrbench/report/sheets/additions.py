@@ -11,7 +11,7 @@ from lmrbench.report.render.tables import Sheet, in_one_line, sheet
 # Definitions with fewer lines are left out of the table, but are in the JSON output.
 FEWEST_LINES = 6
 _MOST_LETTERS = 60
-_GPU = {"no": "", "may": "may need a GPU", "needs": "needs a GPU"}
+_GPU = {"no": "", "may": "may", "needs": "needs a GPU"}
 
 
 def additions_sheets(found: Additions) -> list[Sheet]:

@@ -74,7 +74,7 @@ def structure_parts(name: str, found: Regression) -> tuple[Sheet | None, str]:
     """Return the table of a regression (None if the regression is not defined) and a line about it.
 
     Args:
-        name: The name of the set of structure measures, as in `regressions`.
+        name: The set of structure measures: "paper" for those of the LMR-BENCH paper, "ours" for those of lmrbench.
         found: The regression on these measures.
     """
     measures = {"paper": "the paper's measures", "ours": "our measures"}[name]
@@ -134,7 +134,8 @@ def ablation_sheets(found: Sequence[Ablation]) -> list[Sheet]:
 def ablation_warnings(found: Iterable[Ablation]) -> list[str]:
     """Return a warning for each system whose runs differ in more than their inputs."""
     return [
-        f"{item.system}: its runs also differ in {', '.join(item.differing)}; differences may not be due to the inputs"
+        f"{item.system}: its runs also differ in {', '.join(item.differing)}; differences in rates may not be due to "
+        "the inputs"
         for item in found
         if item.differing
     ]
@@ -209,4 +210,7 @@ def correlation_lines(found: Iterable[Correlation]) -> Iterator[str]:
         text = f"{UNDEFINED}: {item.problem}"
         if item.rho is not None and item.p is not None:
             text = f"Spearman's rho {item.rho:+z.2f}, p = {item.p:.3f}"
-        yield f"{item.system}: success and the difference in probability, over {counted(item.tasks, 'task')}: {text}"
+        yield (
+            f"{item.system}: correlation of success with the difference in probability over "
+            f"{counted(item.tasks, 'task')}: {text}"
+        )

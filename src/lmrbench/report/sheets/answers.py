@@ -47,7 +47,7 @@ def answer_facts(grade: Grade) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The answer to a task that is explained.
+    """The answer to a task that `lmrbench why` explains.
 
     Attributes:
         grade: The grade of the answer.

@@ -72,15 +72,16 @@ def audit_facts(
 def mutants_to_see(found: Mapping[str, Certificate | None]) -> Iterator[tuple[str, str]]:
     """Yield a heading and the diff of each mutant that needs attention.
 
-    A mutant survives if no case rejects it. A rejected mutant is undecided if neither the results in the workspace nor
-    a sentence in the documents tells a solver that it is wrong.
+    A mutant survives if no case rejects it. A rejected mutant of a method is undecided if it contradicts neither the
+    logged results nor a sentence that a solver reads.
     """
     for name, item in found.items():
         if item is None:
             continue
         for survivor in item.visible.undecided if item.visible else ():
             yield (
-                f"{name}: mutant {survivor.id} ({survivor.operator}) is decided by neither the results nor a sentence",
+                f"{name}: mutant {survivor.id} ({survivor.operator}) contradicts neither the logged results nor a "
+                "sentence that a solver reads",
                 f"{survivor.diff}\n",
             )
         for survivor in item.survivors:
@@ -121,7 +122,7 @@ def slow_checks(found: Mapping[str, Certificate | None]) -> Iterator[str]:
 
 
 def edge_failures(found: Mapping[str, Certificate | None]) -> Iterator[str]:
-    """Yield a sentence for each rewrite that is correct but not robust, as only the one named `plain` may be."""
+    """Yield a sentence for each rewrite that is correct but not robust, which only the one named `plain` may be."""
     for name, item in found.items():
         for rewrite in item.rewrites if item else ():
             if rewrite.correct and not rewrite.passed:

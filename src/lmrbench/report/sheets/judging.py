@@ -22,7 +22,7 @@ def votes_sheets(found: Sequence[Shares]) -> list[Sheet]:
         counts = [*item.categories.values(), item.ties, item.unjudged, item.unusable]
         rows.append([item.system, item.judge, item.answers, *(f"{n / item.answers:.1%}" for n in counts), item.split])
     columns = ["system", "judge", "answers", *CATEGORIES, "tie", "unjudged", "unusable", "votes differ"]
-    title = "Answers by category, which is the majority of the votes"
+    title = "Answers by category (majority of the votes)"
     tables = [sheet(title, columns, rows, numbers=columns[2:], spare=["votes differ", "answers"])]
     errors = [
         [item.system, item.judge, *(item.error_classes.get(name, 0) for name in ERROR_CLASSES)]

@@ -1,4 +1,4 @@
-"""The tables of `lmrbench setup`: sandboxes, images and papers."""
+"""The tables and lines that `lmrbench setup` prints: sandboxes, images and papers."""
 
 from __future__ import annotations
 
