@@ -1,9 +1,10 @@
 """Agreement of people, judges and unit tests on the same answers.
 
-Unit tests are the checks of lmrbench, so their verdicts are the grades. An answer that passes the unit tests counts as
-CC (completely correct), any other answer as LI (logic incorrect). Unit tests whose verdicts were published by others
-are a separate rater. The category given by a judge is the majority of its votes. The category given by people together
-is the adjudicated label, or else the majority of their labels. An answer without a majority is a tie and is left out.
+The categories are CC (completely correct), LC (logic correct) and LI (logic incorrect). Unit tests are the checks of
+lmrbench, so their verdicts are the grades: a correct answer counts as CC, any other answer as LI. Unit tests whose
+verdicts were published by others are a separate rater. The category given by a judge is the majority of its votes. The
+category given by people together is the adjudicated label, or else the majority of their labels. An answer without a
+majority is a tie and is left out.
 """
 
 from __future__ import annotations
