@@ -82,7 +82,7 @@ def test_wrong_ones_that_pass_and_right_ones_that_fail_are_found_and_nothing_is_
     assert found[1]["told_apart_by"] == "its own input: expected 14.0, got 10.0"
     assert "ZeroDivisionError" in found[4]["rejected_by"]
     assert "wrong 1 passes but violates: the mean of `values`" in first.stdout
-    assert "right 4 is offered as right but fails" in first.stdout
+    assert "right 4 is meant to be right but fails" in first.stdout
 
 
 def test_what_is_accepted_is_tried_in_every_audit(suite, tmp_path):

@@ -228,7 +228,7 @@ def test_a_certificate_of_a_method_is_kept_beside_those_of_other_tasks(paper):
     done = CliRunner().invoke(app, arguments)
 
     assert done.exit_code == 1
-    assert "is decided by neither the results nor a sentence" in done.output
+    assert "contradicts neither the logged results nor a sentence" in done.output
     kept = read_certificate(method(paper))
     assert kept is not None
     assert kept.tier == "method"

@@ -135,7 +135,9 @@ def test_other_settings_that_differ_are_said(ablate):
     one = {"a/1": [True], "b/1": [False]}
     runs = [("me", "full", one), ("me", "paper", one)]
     _, said = ablate(runs, paper={"setting": "agent", "temperature": 0.5, "samples": 3, "connections": 2})
-    assert "me: its runs also differ in setting, temperature; no difference is due to the inputs alone\n" in said
+    assert (
+        "me: its runs also differ in setting, temperature; differences in rates may not be due to the inputs\n" in said
+    )
 
 
 def test_runs_whose_inputs_are_not_known_are_refused(grade, write_run, tmp_path):

@@ -49,7 +49,7 @@ def test_only_tasks_since_a_date_are_kept_and_expected(found):
     # The first day of a month counts.
     assert set(kept.tiers) == kept.expected == {"c/blend", "d/blend", "e/blend"}
     assert {item.task for item in kept.grades} == kept.expected
-    assert kept.warnings[-1] == "--since: 1 task without a date left out; the first is undated/blend"
+    assert kept.warnings[-1] == "--since: left out 1 task without a date; the first is undated/blend"
     assert build(kept).numbers["rates"]["all"]["me"].correct == pytest.approx(1 / 3)
 
 
@@ -100,7 +100,7 @@ def test_a_report_has_the_split_if_it_is_asked_for_and_months_in_order(found):
 
     sheet = next(item for item in build(split(found, CUTOFF)).sheets if item.name == "dates")
 
-    assert sheet.title == "Answers to tasks from before and since 2020-02-01"
+    assert sheet.title == "Rates before and since 2020-02-01, by the date of the task"
     assert sheet.rows[-4][:6] == ("all", "me", "correct", "50.0%", "33.3%", "-16.7")
     assert sheet.totals == 4
 

@@ -33,5 +33,5 @@ def test_the_report_has_a_table_of_its_own(grade, tmp_path):
     shown = CliRunner().invoke(app, ["report", str(tmp_path), "--markdown", "--full"])
     assert shown.exit_code == 0, shown.output
     assert "twin tier: Correct answers by task" in shown.output
-    assert "Originals minus twins" in shown.output
+    assert "Rates on originals minus rates on twins" in shown.output
     assert "+100.0" in shown.output

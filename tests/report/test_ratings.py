@@ -222,13 +222,12 @@ def test_labels_that_are_not_of_these_runs_are_one_line(grades, label, labels, w
     arguments = ["report", run, "--labels", str(file), "--html", str(tmp_path / "x.html")]
     said = CliRunner().invoke(app, arguments).stderr
     # The task that is not in the run, and the other system.
-    line = (
-        f"{file}: 2 of 7 labels match no answer of these runs and are ignored; the first is for sample 0 of p5/t by me"
-    )
+    ignored = "2 of 7 labels match no answer of these runs and are ignored"
+    line = f"{file}: {ignored}; the first one is for sample 0 of p5/t by me"
     assert f"lmrbench: {line}\n" in said
     assert line in (tmp_path / "x.html").read_text("utf-8")
     write_labels(file, [label("you", "p0/t", "CC")])
-    with pytest.raises(UsageError, match="no label matches an answer of these runs; the first is for sample 0 of"):
+    with pytest.raises(UsageError, match="no label matches an answer of these runs; the first one is for sample 0 of"):
         call("report", run, "--labels", file)
     again = write_run(tmp_path / "again", grades)
     write_labels(file, labels)

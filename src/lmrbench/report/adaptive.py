@@ -1,4 +1,7 @@
-"""Measure the horizon of a system with forensic tasks that are chosen from its earlier answers."""
+"""Measure the horizon of a system: the number of changes at which it solves half of the forensic tasks.
+
+The measurement is adaptive: after each batch of tasks, the next one is chosen to be most informative about the horizon.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from lmrbench.report.horizon import Horizon, Outcome, horizon, most_informative
 from lmrbench.tasks.model import DrawId, Task
 from lmrbench.tasks.tiers.forensic import LADDER, Drawn
 
-# The exclusive upper bound of the seeds of draws.
+# Seeds of draws are smaller than this number.
 SEEDS = 2**31
 
 
@@ -18,9 +21,9 @@ class Budget:
     """The conditions under which a measurement stops.
 
     Attributes:
-        tasks: The largest number of tasks.
-        width: The measurement stops when the upper end of the interval is at most this many times its lower end; None
-            to use all tasks.
+        tasks: The measurement stops at this number of tasks. Earlier answers count.
+        width: The measurement also stops when the upper end of the horizon's interval is at most this many times its
+            lower end; None for no such condition.
         batch: The number of tasks that are chosen and solved at a time.
     """
 
@@ -38,16 +41,19 @@ def measured(
     is_fair: Callable[[Task, DrawId], bool],
     answer: Callable[[Sequence[Drawn]], Sequence[Outcome]],
 ) -> Iterator[Horizon]:
-    """Have a system answer tasks until the budget ends, and yield the estimate of its horizon after each batch.
+    """Have a system answer tasks until the budget is used up, and yield its estimated horizon after each batch.
+
+    The measurement also ends when a batch gives no outcome.
 
     Args:
         system: The name of the system.
         outcomes: The answers of the system so far.
-        papers: One task of each paper that has a pool of deviations, by the slug of the paper.
-        seed: The seed of the first draw. Each further draw has the next seed.
+        papers: One task of each paper that has a pool of deviations (changes to draw from), by the slug of the paper.
+        seed: The seed of draw number 0. Seeds increase by 1 with each draw, and earlier answers count as draws.
         budget: The conditions for stopping.
-        is_fair: Returns whether the draw with this id is fair for a paper. If not, fewer changes are tried.
-        answer: Has the system answer tasks, and returns the outcomes without the tasks that it could not be asked.
+        is_fair: Returns whether a paper has a fair draw with this id (see `lmrbench.grading.forging`). If not, a draw
+            with fewer changes is tried.
+        answer: Has the system answer the drawn tasks, and returns the outcomes. Tasks without an answer are left out.
     """
     found, asked = list(outcomes), len(outcomes)
     while asked < budget.tasks:
@@ -71,7 +77,10 @@ def _next_draws(
     seed: int,
     is_fair: Callable[[Task, DrawId], bool],
 ) -> list[Drawn]:
-    """Choose the most informative draws that are fair. Draws of several changes are entangled if the seed is odd."""
+    """Choose the most informative draws that are fair.
+
+    A draw of several changes is entangled (changes share a stage of the experiment) if its seed is odd.
+    """
     draws = []
     for number, (slug, changes) in enumerate(most_informative(outcomes, papers, count), start=seed):
         ids = (

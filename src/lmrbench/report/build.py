@@ -1,4 +1,4 @@
-"""Reports: all measures of some findings, each computed once for all output formats."""
+"""Build a report: compute every measure once, for all output formats."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReportPart:
-    """The measures of one group of tasks and systems of one suite.
+    """The measures of one group of one suite.
+
+    A group is a tier or, in the method tier, a tier and a setting (prompt or agent).
 
     Attributes:
-        where: Text that distinguishes the part from the others; empty for the only one.
-        findings: The results that the part is computed over.
-        numbers: See `Measured`.
+        where: A suffix for titles, such as ", method tier". It names the suite and the group if there are several; it
+            is empty for the only part of a report.
+        findings: The results of this part.
+        numbers: The numbers of all measures; see `Measured.numbers`.
     """
 
     where: str
@@ -31,13 +34,13 @@ class ReportPart:
 
 @dataclass(frozen=True)
 class Report:
-    """All measures of some findings.
+    """All measures of the results of one or more runs.
 
     Attributes:
-        findings: The results that were measured.
-        parts: One for each group of each suite, at least one; the headline tier first.
+        findings: The results.
+        parts: One part for each group of each suite, the headline tier first; at least one.
         sheets: All tables.
-        numbers: The JSON report, as records, lists and mappings.
+        numbers: The content of the JSON report, as records, lists and mappings.
     """
 
     findings: Findings
@@ -47,7 +50,7 @@ class Report:
 
     @property
     def not_submitted(self) -> tuple[str, ...]:
-        """A sentence for each system and part in which the system did not answer all tasks."""
+        """A line for each part and each system that answered only some tasks of the part."""
         return tuple(
             f"{system}{part.where}: nothing submitted for {len(tasks)} of {expected}"
             for part in self.parts
@@ -57,10 +60,10 @@ class Report:
 
 
 def build(findings: Findings) -> Report:
-    """Compute the report of some findings.
+    """Build a report on the results of one or more runs.
 
     Args:
-        findings: The results of one or more runs.
+        findings: The results.
 
     Returns:
         The report, with a separate part for each group of each suite.
@@ -68,7 +71,7 @@ def build(findings: Findings) -> Report:
     suites = by_suite(findings)
     several = len(suites) > 1
     if not several:
-        # Filtering by suite would drop labels of tasks with neither a grade nor a usage, whose suite is unknown.
+        # A task with neither a grade nor a usage record has no known suite, so filtering would drop its labels.
         suites = {"": findings}
     parts: list[ReportPart] = []
     sheets: list[Sheet] = []
@@ -89,7 +92,7 @@ def build(findings: Findings) -> Report:
 
 
 def _of_suite(findings: Findings, label: str) -> tuple[list[ReportPart], list[Sheet], dict[str, Any]]:
-    """Return the parts, tables and JSON of one suite."""
+    """Return the parts, the tables and the JSON content of one suite."""
     groups = by_group(findings)
     several = len(groups) > 1
     if not several:

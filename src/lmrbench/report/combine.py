@@ -1,4 +1,4 @@
-"""Combine several runs into findings."""
+"""Combine several runs into one `Findings`, from which reports are computed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def system_names(runs: Sequence[Run], labels: Sequence[str], shown: Callable[[st
 
     Args:
         runs: Runs of any systems.
-        labels: A label for each run, which is appended to the name of a system that occurs in several runs.
+        labels: A suffix for each run, which is appended to the name of a system that occurs in several runs.
         shown: A function that returns the displayed form of a name.
 
     Returns:
@@ -72,16 +72,16 @@ def _protocol(run: Run, system: str) -> str:
 def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path] = ()) -> Findings:
     """Combine several runs into one `Findings`.
 
-    If systems of several runs have the same name, the folder of its run is appended to each name.
+    If systems of several runs have the same name, each name gets the folder of its run as a suffix.
 
     Args:
         runs: Runs of any systems.
-        suite: The folder of the suite; None for the suite `core`. A task without a grade that is not in the suite has
-            the category "unknown".
+        suite: The folder of the suite; None for the suite `core`. If a task has no grade and is not in the suite, its
+            category is "unknown".
         label_files: Files of labels, the verdicts that people gave to answers.
 
     Raises:
-        UsageError: No label matches an answer of the runs, or a label matches answers of two runs.
+        UsageError: There are labels, but none matches an answer of the runs; or a label matches answers of two runs.
     """
     from lmrbench.jsonl import read_lines
     from lmrbench.resampling import paper_of
@@ -108,7 +108,7 @@ def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path
     }
     slugs: dict[str, str] = {}
     papers = {item.id: slugs.setdefault(str(item.paper.url), item.paper.slug) for item in tasks.values()}
-    # Forensic tasks are not listed in the suite, so the suite of their paper is looked up.
+    # Forensic tasks are not listed in a suite, so they belong to the suite of their paper.
     named = {
         key: item.suite.name for item in reversed(tasks.values()) if item.suite for key in (item.paper.slug, item.id)
     }
@@ -165,7 +165,7 @@ def _dates(tasks: Mapping[str, Task], categories: Iterable[str]) -> dict[str, da
 
 
 def _conditions(facts: RunFacts) -> str:
-    """Return the conditions under which a run was graded, in one line."""
+    """Describe in one line how a run was graded: its suite, sandbox, seeds and version of lmrbench."""
     seeds = f"{'fresh ' if facts.fresh_seeds else ''}{'seed' if len(facts.seeds) == 1 else 'seeds'}"
     return (
         f"suite {facts.suite or 'without a name'}, sandbox {facts.sandbox}, {len(facts.seeds)} {seeds}, "
@@ -194,10 +194,10 @@ def _labels(
     An answer belongs to a run that has a submission, a grade, a judgement or a published verdict for it.
 
     Returns:
-        Each label that matches, with the run of its answer, and a warning if other labels do not match.
+        The labels that match, each with the run of its answer, and a warning if other labels match no answer.
 
     Raises:
-        UsageError: No label matches, or a label matches answers of two runs.
+        UsageError: There are labels, but none matches; or a label matches answers of two runs.
     """
     from lmrbench.judging.labels import read_labels
     from lmrbench.tasks.submission import Answer
@@ -225,9 +225,9 @@ def _labels(
         return found, []
     names = ", ".join(map(str, files))
     if not found:
-        raise UsageError(f"{names}: no label matches an answer of these runs; the first is for {others[0].answer}")
+        raise UsageError(f"{names}: no label matches an answer of these runs; the first one is for {others[0].answer}")
     unmatched = f"{len(others)} of {len(others) + len(found)} labels match no answer of these runs and are ignored"
-    return found, [f"{names}: {unmatched}; the first is for {others[0].answer}"]
+    return found, [f"{names}: {unmatched}; the first one is for {others[0].answer}"]
 
 
 def _commands(run: Run, suite: Path | None) -> Iterator[tuple[Grade, str]]:

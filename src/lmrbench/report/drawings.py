@@ -1,4 +1,4 @@
-"""Figures of a report with their titles and notes, for its page and for the leaderboard."""
+"""Figures with titles and notes, for the HTML page of a report and for the leaderboard."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from lmrbench.report.measures.rates import Rate
 
-# The largest numbers of systems that a figure can distinguish by position, and by colour.
+# A figure can distinguish at most this many systems by position, and this many by color.
 MOST_PLACES, MOST_COLOURS = 30, 10
 
 
@@ -16,8 +16,8 @@ class Drawing(NamedTuple):
     """A figure.
 
     Attributes:
-        name: Name in files.
-        title: A noun phrase.
+        name: The name in files.
+        title: The title, a noun phrase.
         svg: The figure as an SVG element.
         note: Sentences that explain the figure and its limits.
     """
@@ -32,7 +32,7 @@ def drawings(numbers: Mapping[str, Any]) -> list[Drawing]:
     """Draw the figures of one part of a report. The result is empty if no system has a rate.
 
     Args:
-        numbers: `lmrbench.report.build.ReportPart.numbers`.
+        numbers: The numbers of the part; see `lmrbench.report.build.ReportPart`.
     """
     from lmrbench.report.figures import draw_horizons, draw_progress
 
@@ -48,9 +48,9 @@ def drawings(numbers: Mapping[str, Any]) -> list[Drawing]:
                 "progress",
                 "Progress over turns",
                 draw_progress(curves, list(answered)),
-                "The mean over tasks of the share of cases that match after each turn of the traced agents. A finished "
-                "answer keeps its value. Matching cases give no partial credit: an answer is correct if all ordinary "
-                "cases match.",
+                "The share of cases that match after each turn of a traced agent, as a mean over tasks. After an agent "
+                "finishes, its last value counts for all later turns. Matching cases give no partial credit: an answer "
+                "is correct only if all ordinary cases match.",
             )
         )
     if horizons := numbers["horizons"]:
@@ -59,8 +59,9 @@ def drawings(numbers: Mapping[str, Any]) -> list[Drawing]:
                 "horizons",
                 "Reproduction horizons",
                 draw_horizons(horizons, list(answered)),
-                "The share of forensic tasks in a new paper that each system is expected to solve, by a statistical "
-                "model, over the number of changes. The bars near one half are the 95% intervals of the horizons.",
+                "The share of the forensic tasks of a new paper that each system is expected to solve, by number of "
+                "changes. The shares are estimated with a statistical model. The horizontal bars near 50% are the 95% "
+                "intervals of the horizons.",
             )
         )
     found += draw_groups(answered, {name: rated(items) for name, items in rates.items() if rated(items)})
@@ -68,12 +69,12 @@ def drawings(numbers: Mapping[str, Any]) -> list[Drawing]:
 
 
 def rated(rates: Mapping[str, Rate]) -> dict[str, Rate]:
-    """Return only the systems whose rate is defined."""
+    """Return the rates that are defined, by system."""
     return {system: item for system, item in rates.items() if item.correct is not None}
 
 
 def draw_overall(rates: Mapping[str, Rate], most: int | None = None) -> list[Drawing]:
-    """Draw the rates of some systems. The result is empty if there are none.
+    """Draw the pass rates of systems. The result is empty if there are no rates.
 
     Args:
         rates: Rates that are defined, by system.
@@ -86,7 +87,7 @@ def draw_overall(rates: Mapping[str, Rate], most: int | None = None) -> list[Dra
     drawn = _first(rates, most)
     note = (
         "The pass rate of each system (black) with its 95% intervals over tasks (Wilson) and over papers. Overlapping "
-        "intervals do not tell whether two systems differ; the paired comparison does."
+        "intervals do not show whether two systems differ; see the paired comparison."
     )
     return [Drawing("rates", "Pass rates", draw_rates(drawn), note + _left_out(rates, drawn))]
 
@@ -94,7 +95,7 @@ def draw_overall(rates: Mapping[str, Rate], most: int | None = None) -> list[Dra
 def draw_prices(
     rates: Mapping[str, Rate], dollars: Mapping[str, float | None], most: int | None = None
 ) -> list[Drawing]:
-    """Draw the costs of some systems against their rates. The result is empty if no costs are known.
+    """Draw the cost per answer of systems against their pass rates. The result is empty if no costs are known.
 
     Args:
         rates: See `draw_overall`.
@@ -119,7 +120,7 @@ def draw_prices(
 def draw_groups(
     rates: Mapping[str, Rate], groups: Mapping[str, Mapping[str, Rate]], most: int | None = None
 ) -> list[Drawing]:
-    """Draw the rates of some systems in each category. The result is empty if there are no rates.
+    """Draw the pass rates of systems in each category. The result is empty if there are no rates.
 
     Args:
         rates: See `draw_overall`.
@@ -142,11 +143,12 @@ def draw_groups(
 def draw_history(
     rates: Mapping[str, Rate], months: Mapping[str, Mapping[str, Rate]], most: int | None = None
 ) -> list[Drawing]:
-    """Draw the rates of some systems by the month of the tasks. The result is empty for fewer than two months.
+    """Draw the pass rates of systems by the month of the tasks. The result is empty for fewer than two months.
 
     Args:
         rates: See `draw_overall`.
-        months: Rates by month (sorted) and system. The month of a task is the one in which its method became public.
+        months: Rates by month and system, sorted by month. The month of a task is that in which its method became
+            public.
         most: See `draw_overall`.
     """
     from lmrbench.report.figures import draw_months
@@ -158,8 +160,8 @@ def draw_history(
     note = (
         "The pass rate of each system on the tasks of each month (marks, larger for more tasks) and on all tasks "
         "(line). The month of a task is the one in which its method became public, in the paper or in a released "
-        "package; months without tasks are not shown. The number of papers is in parentheses. Most months have too "
-        "few papers for conclusions about other papers."
+        "package; months without tasks are not shown. The number of papers of each month is in parentheses. Most "
+        "months have too few papers to draw conclusions about other papers."
     )
     return [Drawing("months", "Pass rates by month", draw_months(drawn, known), note + _left_out(rates, drawn))]
 

@@ -1,8 +1,9 @@
 """Familiarity of a model with the goal files of tasks, and its correlation with success.
 
 A text is familiar to a model that assigns high probabilities to its tokens. Conventional code also has a high
-probability, so the absolute value says little. What suggests that the model has seen a file is a higher probability
-than that of a copy with renamed local variables and a different layout.
+probability, so the absolute value says little. A higher probability than that of a copy with renamed local variables
+and a different layout suggests that the model has seen the file. The goal files of a task are those from which a
+submission is collected.
 """
 
 from __future__ import annotations
@@ -19,7 +20,15 @@ from lmrbench.tasks.workspace import repository_files
 
 
 class Familiarity(Record):
-    """The mean probability of the tokens of a goal file, and of its renamed copy."""
+    """The mean probability of the tokens of a goal file, and of its renamed copy.
+
+    Attributes:
+        task: The id of the task.
+        file: The path of the goal file in the repository.
+        tokens: The number of tokens of the file that have a probability.
+        as_written: The mean probability of these tokens.
+        renamed: The mean probability of the tokens of the renamed copy.
+    """
 
     task: str
     file: str
@@ -29,12 +38,14 @@ class Familiarity(Record):
 
     @property
     def difference(self) -> float:
-        """The probability of the file minus that of its renamed copy."""
+        """The mean probability of the file minus that of its renamed copy."""
         return self.as_written - self.renamed
 
 
 class Correlation(Record):
-    """The rank correlation over tasks of one system's share of passing answers with `Familiarity.difference`.
+    """The rank correlation, over tasks, between a system's share of passing answers and the familiarity of the task.
+
+    The familiarity of a task is the mean of `Familiarity.difference` over its goal files.
 
     Attributes:
         rho: Spearman's rank correlation; None if it is undefined.
@@ -77,7 +88,7 @@ def correlations(found: Iterable[Familiarity], grades: Sequence[Grade]) -> list[
     """Correlate the success of each system with the familiarity of the tasks for which it has grades.
 
     Args:
-        found: The familiarity of goal files; the mean difference over the goal files of a task is used.
+        found: The familiarity of goal files.
         grades: The grades of all systems.
     """
     differences = {

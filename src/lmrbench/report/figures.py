@@ -28,11 +28,12 @@ except ModuleNotFoundError as error:
 def draw_suite(
     categories: Mapping[str, tuple[int, int | None]], lines: Mapping[str, tuple[int, int]], file: Path
 ) -> None:
-    """Draw the number of tasks of each category, and the masked lines of each task against its repository's lines.
+    """Draw the number of tasks by category, and the masked lines of each task against the lines of its repository.
 
     Args:
-        categories: The number of tasks in this suite and in the published edition, by the title of the category.
-        lines: The number of masked lines and of lines of the repository, by task.
+        categories: The number of tasks in this suite and in the published edition that the suite follows (None if it is
+            not known), by the title of the category.
+        lines: The number of masked lines and the number of lines of the repository, by task.
         file: The file to write; its suffix selects the format.
 
     Raises:
@@ -141,7 +142,7 @@ def draw_costs(dollars: Mapping[str, float], of_systems: Mapping[str, Rate]) -> 
 
 
 def draw_progress(curves: Mapping[str, Sequence[float]], systems: Sequence[str]) -> str:
-    """Draw the mean share of cases that match after each turn.
+    """Draw the mean share of cases that match after each turn of an agent.
 
     Args:
         curves: The shares from turn 0 on, by system.
@@ -205,11 +206,11 @@ def draw_horizons(horizons: Sequence[Horizon], systems: Sequence[str]) -> str:
 
 
 def draw_months(of_systems: Mapping[str, Rate], months: Mapping[str, Mapping[str, Rate]]) -> str:
-    """Draw the rate of each system over months, in one panel for each system.
+    """Draw the rates by month, in one panel for each system.
 
     Args:
         of_systems: Rates over all tasks, by system, at least one.
-        months: Rates that are defined, by month and system.
+        months: Rates that are defined, by month and system, sorted by month.
 
     Returns:
         An SVG element.
@@ -239,7 +240,7 @@ def draw_months(of_systems: Mapping[str, Rate], months: Mapping[str, Mapping[str
     return _svg(figure, "months")
 
 
-# The width of figures in inches, at which text is readable if a figure is shown 400 pixels wide.
+# The width of figures in inches. With this width, text is readable in a figure that is shown 400 pixels wide.
 _WIDTH = 4.6
 _MARKERS = "osD^vPX*"
 
@@ -286,7 +287,7 @@ def _known(value: float | None) -> float:
 
 
 def _svg(figure: Figure, name: str) -> str:
-    """Return a figure as an SVG element. Its ids start with a name, which keeps them unique on a page of figures."""
+    """Return a figure as an SVG element. Its ids start with `name`, so that they are unique on a page of figures."""
     file = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}), warnings.catch_warnings():
         # Missing glyphs do not matter: the text is drawn by the browser, whose fonts have them.

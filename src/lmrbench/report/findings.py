@@ -1,4 +1,4 @@
-"""Findings: the results of several runs, the basis of reports and analyses."""
+"""The results of several runs, from which reports and analyses are computed."""
 
 from __future__ import annotations
 
@@ -49,15 +49,16 @@ class Findings:
     Attributes:
         folders: The run folders.
         categories: The category of each task id; likewise `tiers` and `suites`.
-        papers: The paper of each task id; tasks of two suites have the same paper if its address is the same.
+        papers: The name of the paper, by task id. Papers with the same URL have the same name, also in two suites.
         commands: The command that shows a graded answer, by answer.
         originals: The id of the original task, by the id of its twin.
-        warnings: Warnings that a reader must see before the numbers.
-        listed: The suite and tier of every task that can be answered, by task id.
+        warnings: Warnings to show above the results.
+        listed: The suite and tier of every task in the suite that can be graded, by task id.
         settings: The setting, `prompt` or `agent`, of each system that is a model.
-        published: Published verdicts on the answers, which lmrbench did not make.
-        dates: The day on which a task's method became public, by task id; the first day if only the month is known.
-        cutoff: The date at which rates are split; None if they are not split.
+        published: Verdicts on the answers that others published.
+        dates: The day on which a task's method became public, by task id; the first day of the month if only the month
+            is known.
+        cutoff: The date at which reports split rates into before and since; None for no split.
         conditions: One line for each combination of suite, sandbox, number of seeds and version of lmrbench.
     """
 
@@ -100,7 +101,7 @@ class Findings:
 
 
 def kept_since(findings: Findings, first: date) -> Findings:
-    """Return the findings for the tasks whose methods became public on a date or later.
+    """Return the findings for the tasks whose methods became public on or after a date.
 
     Raises:
         UsageError: No task with a result is from that date or later.
@@ -118,7 +119,7 @@ def kept_since(findings: Findings, first: date) -> Findings:
 
 
 def split(findings: Findings, cutoff: date) -> Findings:
-    """Return the findings with a cutoff, at which their rates are split.
+    """Return the findings with a cutoff, so that reports also show the rates before and since it.
 
     Raises:
         UsageError: No task with a result has a date.
@@ -133,14 +134,14 @@ def _undated(findings: Findings, option: str) -> list[str]:
     undated = [task for task in findings.tiers if task not in findings.dates]
     if not undated:
         return []
-    return [f"{option}: {counted(len(undated), 'task')} without a date left out; the first is {undated[0]}"]
+    return [f"{option}: left out {counted(len(undated), 'task')} without a date; the first is {undated[0]}"]
 
 
 def by_group(findings: Findings) -> dict[Group, Findings]:
-    """Return the findings of each tier that has results, the headline tier first.
+    """Return the findings of each group that has results, the headline tier first. A group is usually a tier.
 
     In the method tier, the prompt and agent settings are kept apart: only agents can run the experiment, and only
-    prompts state the details that otherwise only the logged results tell.
+    prompts state the details that otherwise only the logged results reveal.
     """
     found: dict[Group, Findings] = {}
     for tier in TIERS:

@@ -1,4 +1,4 @@
-"""The headlines of a report: a table with one row per system, and sentences on the differences of systems."""
+"""The headlines of a report: a table with one row per system, and sentences on the differences between systems."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lmrbench.report.measures.dates import Split
     from lmrbench.report.measures.rates import Rate
 
-# The largest number of pairs of neighbours in the ranking that are compared, and the significance level.
+# At most this many pairs of neighbours in the ranking are compared, at this significance level.
 _MOST_PAIRS, _LEVEL = 3, 0.05
 
 
@@ -29,14 +29,19 @@ def headline_sheets(report: Report) -> list[Sheet]:
 
 
 def grades_line(report: Report) -> str:
-    """Return the number of grades, where they are and how they were made, in one line."""
+    """Return one line with the number of grades, the run folders and the conditions of the grading."""
     folders = " ".join(map(str, report.findings.folders))
     conditions = "; ".join(report.findings.conditions)
     return f"{counted(len(report.findings.grades), 'grade')} in {folders}{conditions and f' ({conditions})'}"
 
 
 def in_markdown(report: Report, full: bool = False) -> str:
-    """Return the headlines in Markdown; in full, also all other tables."""
+    """Return, in Markdown, the headline tables, the conditions of the grading, and the counts of missing submissions.
+
+    Args:
+        report: The report.
+        full: Whether to include all other tables.
+    """
     sheets = [*headline_sheets(report), *(report.sheets if full else ())]
     lines = (*report.findings.conditions, *report.not_submitted)
     return "\n".join([*map(markdown, sheets), *(f"{printable(line)}\n" for line in lines)])
@@ -66,8 +71,8 @@ def _sheet(part: ReportPart, rates: Mapping[str, Rate]) -> Sheet:
         name="results",
         note="Correct is the mean over tasks of the share of answers that match in all ordinary cases; robust is the "
         "same for answers that match in the edge cases too. The interval is over papers, or over tasks if it is marked "
-        "with (tasks). Unanswered samples do not count; the rate after their number is the one that would result if "
-        "all of them were wrong.",
+        "with (tasks). Unanswered samples do not count; their number is followed by the rate that would result if all "
+        "of them were wrong.",
     )
 
 
@@ -96,7 +101,7 @@ def _horizon(found: Horizon | None) -> NumberedText:
 
 
 def conclusions(report: Report) -> list[str]:
-    """Return sentences on the differences between neighbours in the ranking, and between dates if there is a cutoff."""
+    """Return sentences that compare neighbours in the ranking and, if there is a cutoff, rates before and since it."""
     return [f"{part.where[2:]}: {line}" if part.where else line for part in report.parts for line in _compared(part)]
 
 
@@ -135,7 +140,7 @@ def _split(item: Split) -> str:
 
 
 def _sentence(first: str, second: str, pair: Mapping[str, Any]) -> str:
-    """Return a sentence on whether two systems differ; `pair` is the item of `comparisons` for them."""
+    """Return a sentence that tells whether two systems differ; `pair` is their entry in `comparisons`."""
     both, tasks = f"{first} and {second}", counted(pair["tasks"], "common task")
     if pair["difference"] is None:
         return f"{both} have no task in common."

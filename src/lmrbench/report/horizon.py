@@ -54,8 +54,8 @@ class Horizon(Record):
         papers: The number of papers.
         k50: The posterior median of K50.
         low: The lower end of the central 95% interval of K50.
-        high: The upper end.
-        shares: The posterior mean of the share solved in a new paper, by the number of changes.
+        high: The upper end of that interval.
+        shares: The posterior mean of the share of tasks solved in a new paper, by the number of changes.
     """
 
     system: str
@@ -73,10 +73,10 @@ class HorizonRatio(Record):
     Attributes:
         first: The name of one system.
         second: The name of the other.
-        ratio: The posterior median of K50 of the first over that of the second.
+        ratio: The posterior median of the ratio, K50 of the first system divided by K50 of the second.
         low: The lower end of the central 95% interval of the ratio.
-        high: The upper end.
-        p: Twice the posterior probability of the less probable order, at most 1.
+        high: The upper end of that interval.
+        p: Twice the posterior probability of the less probable order of the two horizons, at most 1.
     """
 
     first: str
@@ -99,7 +99,7 @@ def horizon(system: str, outcomes: Sequence[Outcome]) -> Horizon:
     grid = _grid()
     weights = np.exp(_log_posterior([outcomes]))
     low, median, high = _quantiles(grid.horizons, weights.sum(axis=(1, 2)))
-    # Averaged over the effect of a new paper, and then over the posterior.
+    # The mean over the effect of a new paper, and then over the posterior.
     shares = (_solved() @ grid.node_weights * weights).sum(axis=(1, 2, 3))
     return Horizon(
         system=system,
@@ -144,11 +144,11 @@ def compare(outcomes: Mapping[str, Sequence[Outcome]]) -> list[HorizonRatio]:
 
 
 def most_informative(outcomes: Sequence[Outcome], papers: Iterable[str], count: int) -> list[tuple[str, int]]:
-    """Choose the next tasks of a system.
+    """Choose the papers and the numbers of changes of the next tasks of a system.
 
-    Each task is of the paper that has the fewest answers, with the number of changes whose outcome is most
-    informative about K50 (the largest mutual information). Within a batch, a pending answer counts with its probability
-    of success.
+    Each task is drawn from the paper with the fewest answers, with the number of changes for which the outcome has the
+    largest mutual information with K50. A task that was chosen earlier in the batch has no outcome yet, so it counts
+    with its probability of success.
 
     Args:
         outcomes: The answers so far.
@@ -171,14 +171,14 @@ def most_informative(outcomes: Sequence[Outcome], papers: Iterable[str], count: 
 
 
 class _Grid(NamedTuple):
-    """The points at which the posterior is computed.
+    """The points at which the posterior is computed; the shapes of the arrays are in parentheses.
 
     Attributes:
         horizons: Values of log K50, (H,).
         slopes: Slopes, (S,).
         spreads: Standard deviations of the effects of papers, (T,).
         nodes: Nodes of the quadrature, for a standard normal effect, (N,).
-        node_weights: Their weights, (N,).
+        node_weights: Weights of the nodes, (N,).
         log_prior: The logarithm of the prior of slope and spread, (S, T).
     """
 
@@ -210,7 +210,7 @@ def _grid() -> _Grid:
 
 @functools.cache
 def _log_shares(changes: int) -> tuple[Floats, Floats]:
-    """Return the log-probabilities that a task is solved and that it is not, (H, S, T, N) each."""
+    """Return the log-probabilities that a task is solved and that it is not, both of shape (H, S, T, N)."""
     from scipy.special import log_expit
 
     grid = _grid()
@@ -220,7 +220,7 @@ def _log_shares(changes: int) -> tuple[Floats, Floats]:
 
 
 def _solved() -> Floats:
-    """Return the probability of solving a task, (K, H, S, T, N), for each number of changes of the ladder."""
+    """Return the probability of solving a task, (K, H, S, T, N), for each number of changes in `LADDER`."""
     import numpy as np
 
     return np.exp([_log_shares(changes)[0] for changes in LADDER])
@@ -229,14 +229,14 @@ def _solved() -> Floats:
 # Cached, because each step of an adaptive run adds an answer to only one paper.
 @functools.lru_cache(maxsize=128)
 def _likelihood(outcomes: tuple[Outcome, ...]) -> tuple[Floats, Floats]:
-    """Return the likelihood of the answers of one paper, (H, S, T, N), and the log of its scale, (H, S, T)."""
+    """Return the scaled likelihood of the answers of one paper, (H, S, T, N), and the log of the scale, (H, S, T)."""
     import numpy as np
 
     total = np.zeros_like(_log_shares(1)[0])
     for item in outcomes:
         solved, unsolved = _log_shares(item.changes)
         total += item.solved * solved + (1 - item.solved) * unsolved
-    # Scaled, so that the likelihood of a grid point does not underflow at all nodes.
+    # Without the scale, the likelihood of a grid point could underflow to 0 at all nodes.
     scale = total.max(axis=-1)
     return np.exp(total - scale[..., None]), scale
 
@@ -264,7 +264,12 @@ def _log_posterior(systems: Sequence[Sequence[Outcome]]) -> Floats:
 
 
 def _information(outcomes: Sequence[Outcome], paper: str) -> tuple[list[float], list[float]]:
-    """Return, by number of changes, the information about K50 in a task of the paper, and its chance of success."""
+    """Return, for each number of changes, a task's mutual information with K50 and its probability of success.
+
+    Args:
+        outcomes: The answers so far.
+        paper: The paper of the task.
+    """
     import numpy as np
     from scipy.special import entr
 

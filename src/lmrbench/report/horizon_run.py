@@ -1,4 +1,4 @@
-"""Measure the horizon of a model: it solves forensic tasks, which are drawn freshly, into a run folder."""
+"""Measure the horizon of a model with newly drawn forensic tasks; its answers are stored in a run folder."""
 
 from __future__ import annotations
 
@@ -34,17 +34,18 @@ def measure_horizon(
     warn: Callable[[str], None],
     set_aside: Callable[[int], None],
 ) -> Iterator[Horizon]:
-    """Have a model solve forensic tasks until its horizon is known well enough.
+    """Have a model solve forensic tasks until its horizon is known precisely enough, or the budget is used up.
 
     Args:
-        settings: The model, and its conditions.
-        prices: The file of prices, as `set_prices` reads it.
-        tasks: The chosen tasks are of the papers to draw from; papers without a pool of deviations are left out.
-        folder: The run folder. The answers that it holds count, too.
+        settings: The model and the settings under which it answers.
+        prices: The file of prices, which `set_prices` reads; None if there is none.
+        tasks: The selected tasks. Forensic tasks are drawn from their papers; papers without a pool of deviations
+            (changes to draw from) are left out.
+        folder: The run folder. Answers that it already contains count, too.
         plan: The conditions of the grading.
-        budget: When to stop.
-        stages: Shows the progress of drawing and making tasks.
-        warn: Called with a message on each draw that is not fair.
+        budget: The conditions for stopping.
+        stages: Shows the progress of drawing and creating tasks.
+        warn: Called with a message if no fair draw with a given id exists.
         set_aside: Called with the number of grades in the folder that this installation did not make.
 
     Yields:
@@ -66,7 +67,7 @@ def measure_horizon(
             with opened as pool, stages(f"{task.paper.slug}/{draw}", 1) as (_, advance):
                 fair_draw(task, deviation_pool(task), draw, pool, advance)
         except (TaskError, UsageError) as error:
-            warn(f"{error}; a smaller draw is tried")
+            warn(f"{error}; trying a draw with fewer changes")
             return False
         return True
 

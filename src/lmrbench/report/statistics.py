@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# Up to 13 papers, all sign flips are enumerated; for more papers, this many are drawn.
+# All sign flips of up to 13 papers are enumerated; for more papers, this many random flips are drawn.
 FLIPS = 10_000
 POWER = 0.8
 LEVEL = 0.05
@@ -21,7 +21,7 @@ ASSUMED_DISCORDANT = 0.3
 
 
 class Estimate(Record):
-    """A mean over tasks, or a difference of means, with its 95% interval. Both ends are None without an interval."""
+    """A mean over tasks, or a difference of means, with its 95% interval. Its ends are None if it is not defined."""
 
     mean: float
     low: float | None
@@ -62,11 +62,11 @@ def group_difference(first: Mapping[str, float], second: Mapping[str, float]) ->
 
     Args:
         first: One value per task id, at least one.
-        second: Likewise.
+        second: One value per task id, at least one.
 
     Returns:
         The mean of the second group minus that of the first. The interval is not defined if `paper_interval` returns
-        None for one of the groups, because the draws then say nothing about the papers of that group.
+        None for one of the groups, because the variation between the papers of that group is then unknown.
     """
     before, after = _means(first, seed=0), _means(second, seed=1)
     interval = central_interval(after - before) if len(before) and len(after) else None
@@ -76,7 +76,7 @@ def group_difference(first: Mapping[str, float], second: Mapping[str, float]) ->
 
 
 def _means(values: Mapping[str, float], seed: int) -> NDArray[np.float64]:
-    """Return the mean of each draw of whole papers; an empty array if the means cannot vary."""
+    """Return the mean over tasks in each draw of whole papers; an empty array if the means cannot vary."""
     import numpy as np
 
     if len(set(values.values())) < 2:
@@ -106,11 +106,11 @@ def wilson_interval(share: float, count: int) -> tuple[float, float]:
 
 
 def mcnemar_p(wins: int, losses: int) -> float:
-    """Return the two-sided p of McNemar's exact test (Psychometrika 12, 1947), computed by statsmodels.
+    """Return the two-sided p value of McNemar's exact test (Psychometrika 12, 1947), computed by statsmodels.
 
     Args:
-        wins: Tasks that only the first system passes.
-        losses: Tasks that only the second system passes.
+        wins: The number of tasks that only the first system passes.
+        losses: The number of tasks that only the second system passes.
 
     Returns:
         The p value; 1.0 if no task differs.
@@ -121,10 +121,10 @@ def mcnemar_p(wins: int, losses: int) -> float:
 
 
 def sign_flip_p(differences: Mapping[str, float], seed: int = 0) -> float | None:
-    """Return the two-sided p of Fisher's permutation test, which flips the signs of whole papers.
+    """Return the two-sided p value of Fisher's permutation test, which flips the signs of paired differences.
 
-    See Good, Permutation, Parametric and Bootstrap Tests of Hypotheses, 2005, section 3.2. scipy enumerates all flips
-    of up to 13 papers and draws 10,000 for more.
+    All differences of one paper are flipped together. See Good, Permutation, Parametric and Bootstrap Tests of
+    Hypotheses, 2005, section 3.2. scipy enumerates all flips of up to 13 papers and draws 10,000 for more.
 
     Args:
         differences: The paired difference of each task, by task id.
@@ -161,8 +161,8 @@ def holm(ps: Sequence[float]) -> list[float]:
 def mcnemar_power(tasks: int, discordant: float, difference: float) -> float:
     """Return the power of McNemar's exact two-sided test at level 0.05.
 
-    The power is enumerated without an approximation (Duffy, Biometrics 40, 1984): the number of differing tasks is
-    binomial (tasks, discordant); of these, the number that the better system wins is binomial with probability
+    The power is computed exactly, by enumeration (Duffy, Biometrics 40, 1984). The number of tasks on which the systems
+    differ is binomial (tasks, discordant). The better system wins each of them with probability
     (1 + difference / discordant) / 2.
 
     Args:
@@ -171,7 +171,7 @@ def mcnemar_power(tasks: int, discordant: float, difference: float) -> float:
         difference: Difference of the two rates, in [0, discordant].
 
     Returns:
-        The probability that the test rejects.
+        The probability that the test rejects the hypothesis of equal rates.
     """
     import numpy as np
     from scipy.stats import binom
@@ -193,8 +193,8 @@ def detectable_difference(tasks: int, discordant: float) -> float | None:
         discordant: See `mcnemar_power`.
 
     Returns:
-        The difference; None if the power is lower even if one system wins every differing task. A correction for
-        several comparisons makes it larger.
+        The difference; None if the power is below 0.8 even if one system wins every task on which they differ. The
+        difference is for a single comparison; a correction for several comparisons makes it larger.
     """
     from scipy.optimize import brentq
 

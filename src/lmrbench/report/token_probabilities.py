@@ -1,7 +1,7 @@
 """Probabilities that a language model assigns to the tokens of a text.
 
-They come from a local Hugging Face model, or from a server with OpenAI's completions API that returns the
-log-probabilities of a prompt, such as vLLM.
+The probabilities come from a local Hugging Face model, or from a server (such as vLLM) that offers OpenAI's completions
+API and returns the log-probabilities of a prompt.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from lmrbench.errors import SandboxError, ServiceError, UsageError
 
-# Returns the probabilities of a text's tokens from the second one on, each given the tokens before it.
+# A function that returns the probability of each token of a text but the first, given the tokens before it.
 Probabilities = Callable[[str], list[float]]
 
 
@@ -23,12 +23,13 @@ def of_local_model(name: str, window: int, batch: int, device: str) -> Probabili
     Args:
         name: A folder with a model and its tokenizer, or a name on the Hugging Face hub.
         window: Context length in tokens; reduced to the model's own if that is shorter. A longer text is read in
-            windows that overlap by half, so that each later token has at least window / 2 tokens before it.
+            windows that overlap by half, so that each token after the first window still has at least window / 2
+            tokens of context.
         batch: The number of windows per forward pass.
         device: Name of a torch device.
 
     Raises:
-        SandboxError: transformers is not installed.
+        SandboxError: torch or transformers is not installed.
         UsageError: The model cannot be loaded.
     """
     try:
@@ -102,7 +103,11 @@ def of_server(url: str, model: str) -> Probabilities:
 
 
 def _spans(count: int, window: int) -> list[tuple[int, int, int]]:
-    """Return overlapping windows over `count` tokens, each as start, first token not in the last window, and end."""
+    """Return overlapping windows over `count` tokens.
+
+    Each window is a tuple (start, fresh, end). It spans the tokens from `start` to `end`, and its probabilities are
+    used for the tokens from `fresh` on, which no earlier window covers.
+    """
     spans, fresh = [], 1
     while fresh < count:
         start = max(0, fresh - max(1, window // 2)) if fresh > 1 else 0

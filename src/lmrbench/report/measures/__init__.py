@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lmrbench.report.findings import Findings
     from lmrbench.report.render.tables import Sheet
 
-# In the order in which a report shows them. To add a measure, write a module and add its name here.
+# The modules, in the order in which a report shows their tables. To add a measure, write a module and name it here.
 MODULES = (
     "rates",
     "dates",
@@ -81,7 +81,7 @@ def measured(findings: Findings, scope: Scope) -> Measured:
         The numbers and tables of these measures, in the order of `MODULES`.
 
     Raises:
-        TypeError: A module registers no measure.
+        TypeError: A module in `MODULES` registers no measure.
     """
     numbers: dict[str, Any] = {}
     sheets: list[Sheet] = []

@@ -1,7 +1,7 @@
-"""Rates of a system by the inputs that it was shown, on the tasks that it answered with all of them.
+"""Compare the rates of a system with different inputs, on the tasks that it answered with all of these inputs.
 
-This is the comparison in Table 3 of the LMR-BENCH paper, with significance tests. The inputs of a run are recorded in
-its run.json.
+Inputs are the parts of the workspace that a solver sees: `full`, `paper+file` or `paper`. run.json records the inputs
+of a run. This is the comparison in Table 3 of the LMR-BENCH paper, with significance tests.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Ablation(Record):
 
     Attributes:
         differences: The comparisons of all pairs of inputs; in each pair, the inputs that show more come first.
-        differing: The settings, other than the inputs, in which the runs differ.
+        differing: The names of the settings, other than the inputs, in which the runs differ.
         problem: The reason why rates and differences are undefined; empty if they are defined.
     """
 
@@ -104,7 +104,7 @@ def _ablation(system: str, runs: Sequence[tuple[Settings, Run]]) -> Ablation:
 
 
 def _differing(of_runs: Sequence[Settings]) -> tuple[str, ...]:
-    """Return the settings, other than the inputs, that affect answers and differ between the runs."""
+    """Return the names of the settings, other than the inputs, that affect answers and differ between the runs."""
     first = of_runs[0].conditions
     names = [name for name in first if name not in ("inputs", "samples")]
     return tuple(name for name in names if any(item.conditions[name] != first[name] for item in of_runs))

@@ -21,11 +21,11 @@ STEPS = (1, 2, 5, 10, 20, 50, 100)
 
 
 class Attempts(Record):
-    """Estimates for k answers to a task, as means over the tasks that have an answer.
+    """pass@k and pass^k of one system for one k, as means over the tasks that have an answer.
 
     Attributes:
         pass_at_k: The chance that at least one of k answers passes.
-        pass_hat_k: The chance that all k pass, written pass^k.
+        pass_hat_k: The chance that all k answers pass, written pass^k.
     """
 
     k: int
@@ -123,7 +123,7 @@ def measured_attempts(findings: Findings) -> Measured:
         spare=["pass@k over papers", "pass^k over papers", "tasks"],
         name="attempts",
         note="Unbiased estimates from all graded answers, each followed by its 95% interval over papers. "
-        "pass@k assumes that a correct one of k answers is chosen, which a user without the check cannot do; "
+        "pass@k assumes that the user picks a correct answer among k, which is impossible without the check; "
         "pass^k measures reliability. "
         "k goes up to the smallest number of answers to a task.",
     )

@@ -37,10 +37,10 @@ class Comparison(Record):
     """Two systems on the tasks that both answered.
 
     Attributes:
-        difference: The rate of the first minus that of the second, with its interval over papers; None if they
+        difference: The rate of the first system minus that of the second, with its interval over papers; None if they
             have no task in common.
-        wins: The number of tasks on which the first has the larger share of passing answers.
-        losses: The number of tasks on which the second has the larger share.
+        wins: The number of tasks on which the first system has the larger share of passing answers.
+        losses: The number of tasks on which the second system has the larger share.
         p: The p value of `test`; None if the test is not defined.
         p_holm: The p value after Holm's correction over all pairs that have a p value.
         one_differs: Whether the systems differ on only one of several papers, so that interval and test are undefined.
@@ -152,7 +152,13 @@ def comparison_sheet(pairs: Sequence[Comparison]) -> Sheet:
 
 
 def _detectable(systems: str, tasks: int, observed: float | None) -> tuple[list[object], float | None]:
-    """Return a row of the table, and the smallest difference that can be detected with so many tasks."""
+    """Return a row of the table of detectable differences, and the smallest detectable difference of two systems.
+
+    Args:
+        systems: The first cell of the row, which names the systems.
+        tasks: The number of tasks that both systems answered.
+        observed: The share of these tasks on which the systems differ; None or 0 to assume a share.
+    """
     share = observed or ASSUMED_DISCORDANT
     smallest = detectable_difference(tasks, share)
     row = [
@@ -166,7 +172,7 @@ def _detectable(systems: str, tasks: int, observed: float | None) -> tuple[list[
 
 @measure()
 def measured_comparisons(findings: Findings) -> Measured:
-    """Compare systems in pairs."""
+    """Compare all pairs of systems, and compute the smallest differences that can be detected."""
     pairs = comparisons(findings.grades)
     whole, smallest = _detectable("any two systems", len({item.task for item in findings.grades}), None)
     of_pairs = [_detectable(f"{item.first} and {item.second}", item.tasks, item.discordant) for item in pairs]

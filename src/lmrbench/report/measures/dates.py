@@ -39,7 +39,7 @@ class Split(Record):
 
     Attributes:
         group: A category, or "all".
-        answers: The answers that count, correct or robust ones.
+        answers: Whether the rate is that of correct or of robust answers.
         before: The rate over tasks from before the cutoff; None if there are none.
         since: The rate over tasks from the cutoff or later; None if there are none.
         difference: The rate since the cutoff minus the rate before it, with its interval over papers; None if a side
@@ -66,7 +66,7 @@ def by_month(findings: Findings) -> dict[str, dict[str, Rate]]:
 
 
 def splits(findings: Findings, cutoff: date) -> list[Split]:
-    """Return the rates before and since a cutoff, by category and over all tasks, without the undated tasks."""
+    """Return the rates before and since a cutoff, by category and over all tasks. Undated tasks are left out."""
     grades = [item for item in findings.grades if item.task in findings.dates]
     groups = grouped(grades, lambda item: findings.categories[item.task])
     return [
@@ -144,7 +144,7 @@ def split_sheet(found: list[Split], cutoff: date) -> Sheet:
         for item in found
     ]
     return sheet(
-        f"Answers to tasks from before and since {cutoff}",
+        f"Rates before and since {cutoff}, by the date of the task",
         columns,
         rows,
         numbers=columns[3:],
@@ -157,7 +157,7 @@ def split_sheet(found: list[Split], cutoff: date) -> Sheet:
         "draws the papers of both sides independently, and is not defined if a side has only one paper or the same "
         "rate on all of its tasks. Newer and older methods differ in more than their dates, so a lower rate since the "
         "cutoff of a model's training data does not show that the model recalls older code, and an equal rate does not "
-        "rule it out.",
+        "rule this out.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Spending of systems, per sample and per passing answer (failures included)."""
+"""Spending of systems on all samples, and per passing answer (failures included)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Spending(Record):
 
     Attributes:
         dollars: The sum of the known prices; None if no price is known.
-        seconds: Seconds of work per sample.
+        seconds: The mean number of seconds of work per sample.
     """
 
     input_tokens: int
@@ -34,12 +34,13 @@ class Spending(Record):
 class Effort(Record):
     """The spending of a system on all its answers, divided by the number of passing ones.
 
-    With one answer per task this is the effort per solved task. The quotients are None if no answer passes.
+    With one answer per task this is the effort per solved task. The quotients, except `dollars_per_answer`, are None if
+    no answer passes.
 
     Attributes:
-        answers: Answers that have both a usage and a grade.
+        answers: Answers that have both a usage record and a grade.
         dollars_per_answer: Dollars per answer, whether it passes or not; None if the price of any answer is unknown.
-        dollars: Dollars per passing answer; None also if the price of any answer is unknown.
+        dollars: Dollars per passing answer; also None if the price of any answer is unknown.
     """
 
     answers: int
@@ -126,6 +127,6 @@ def measured_effort(findings: Findings) -> Measured:
         note="Dollars, tokens, model calls and minutes of work of all graded answers, divided by the number of passing "
         "answers; with one answer per task, this is the cost per solved task. It is not defined if no answer passes. "
         "Unanswered samples do not count. Prices are those of the day of the run. Minutes are the working time of "
-        "model and tools, without waiting for the provider.",
+        "model and tools, without the time spent waiting for the provider.",
     )
     return Measured({"costs": costs(findings.usages), "effort": found}, [table] if found else [])

@@ -1,4 +1,4 @@
-"""How samples ended: the number of answers by their ending, and the samples without an answer."""
+"""Counts of samples by their ending, separately for samples with and without an answer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def statuses(usages: Iterable[Usage]) -> dict[str, dict[AnswerStatus, int]]:
 
 @measure()
 def measured_endings(findings: Findings) -> Measured:
-    """Count answers by their ending."""
+    """Count the samples of each system by their ending."""
     usages = findings.usages
     tables = [
         _table(
@@ -39,8 +39,9 @@ def measured_endings(findings: Findings) -> Measured:
             [item for item in usages if item.status in UNANSWERED],
             "Unanswered samples, excluded from all rates",
             "unanswered",
-            "Samples that have no answer because of a fault of the provider, the agent's program or this machine. No "
-            "rate counts them. Rates are final once no sample is unanswered.",
+            "The column answers gives the number of samples that have no answer because of a fault of the provider, "
+            "the agent's program or this machine. Rates exclude these samples, and are final once every sample has "
+            "an answer.",
         ),
     ]
     return Measured({"statuses": statuses(usages)}, [item for item in tables if item.rows])

@@ -1,4 +1,4 @@
-"""Failing answers, by the verdict on their first failure."""
+"""Failing answers, by the verdict on their first failed case."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Example(Record):
-    """A failing answer with the reason of its first failure."""
+    """A failing answer, with the reason for the failure of its first failed case."""
 
     task: str
     sample: int
@@ -23,7 +23,7 @@ class Example(Record):
 
 
 class Failures(Record):
-    """The answers of one system whose first failures have the same verdict, with one of them as an example."""
+    """The answers of one system whose first failed cases have the same verdict, with one answer as an example."""
 
     system: str
     verdict: Verdict
@@ -66,7 +66,7 @@ def measured_failures(findings: Findings) -> Measured:
         spare=["system"],
         name="failures",
         note="Each answer that is not correct counts once, by the verdict on the first ordinary case that does not "
-        "match. The reason is the one of the example; other answers with the same verdict may have failed for another "
+        "match. The reason is that of the example; other answers with the same verdict may have failed for another "
         "reason.",
     )
     return Measured({"failures": found}, [table] if found else [])

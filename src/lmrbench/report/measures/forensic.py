@@ -22,7 +22,7 @@ class ChangesFound(Record):
     """The answers of one system to the forensic tasks with the same number of changes.
 
     Attributes:
-        found: The mean share of the changes that an answer names.
+        found: The mean share of the changes that an answer finds.
         runs: The mean number of runs of the experiment before a passing answer; None if it is not known.
     """
 
@@ -35,7 +35,7 @@ class ChangesFound(Record):
 
 
 def changes_found(grades: Iterable[Grade], usages: Iterable[Usage]) -> list[ChangesFound]:
-    """Return the changes found, by system and number of changes. Grades of other tiers are ignored."""
+    """Summarize the answers to forensic tasks by system and number of changes. Grades of other tiers are ignored."""
     runs = {item.answer: item.runs for item in usages if item.runs is not None}
     graded = [(draw.count, item) for item in grades if (draw := draw_id(item.task.partition("/")[2]))]
     return [
@@ -77,7 +77,7 @@ def measured_changes(findings: Findings) -> Measured:
         ],
         numbers=columns[1:],
         name="changes-found",
-        note="An answer passes if it gives all metrics of the changed program. In the other answers, a change counts "
+        note="An answer passes if it reproduces all metrics of the changed program. In other answers, a change counts "
         "as found if the answer contains it word for word, so the share is a lower bound. Runs is the mean number of "
         "runs of replay.py before a passing answer.",
     )

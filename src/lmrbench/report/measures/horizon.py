@@ -1,4 +1,4 @@
-"""The reproduction horizon of each system, from its forensic tasks."""
+"""The reproduction horizon of each system, estimated from its answers to forensic tasks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def outcomes(grades: Iterable[Grade]) -> dict[str, list[Outcome]]:
-    """Return the outcomes of the forensic tasks that each system answered. Grades of other tiers are ignored."""
+    """Return, by system, the outcomes of its answers to forensic tasks. Grades of other tiers are ignored."""
     forensic = [(draw.count, item) for item in grades if (draw := draw_id(item.task.partition("/")[2]))]
     return {
         system: [Outcome(paper_of(item.task), changes, float(item.correct)) for changes, item in items]

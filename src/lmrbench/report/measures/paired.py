@@ -26,7 +26,7 @@ ORIGINALS, TWINS = "originals", "twins"
 
 
 class PairedEffect(Record):
-    """The comparison of one system under two conditions; `comparison` treats these as two systems."""
+    """The comparison of one system under two conditions, which are `first` and `second` in `comparison`."""
 
     system: str
     comparison: Comparison
@@ -89,15 +89,15 @@ def measured_memory(findings: Findings) -> Measured:
     """Compare originals with their twins, over all tiers of a suite."""
     found = memory_effects(findings.grades, findings.originals)
     table = sheet(
-        "Originals minus twins, in percentage points, with Holm's correction over systems",
+        "Rates on originals minus rates on twins, in percentage points, with Holm's correction over systems",
         ["system", *COMPARED],
         [[item.system, *compared(item.comparison)] for item in found],
         numbers=NUMERIC,
         spare=SPARE,
         name="memory",
         note="A twin is a task whose paper and code differ from those of the original in one decisive point. A system "
-        "that recalls published code instead of reading the task does better on originals. Pairs of which only one "
-        "task was answered are excluded.",
+        "that recalls published code instead of reading the task does better on originals. Pairs are excluded if "
+        "only one of their tasks was answered.",
     )
     return Measured({"memory": found}, [table] if found else [])
 
@@ -109,7 +109,7 @@ def measured_repositories(findings: Findings) -> Measured:
     found = repository_effects(headline, findings.suites, findings.papers)
     columns = ["system", "suites", "papers", *COMPARED[1:]]
     table = sheet(
-        "Papers shared by two suites, difference in percentage points, with Holm's correction",
+        "Difference of rates between two suites on shared papers, in percentage points, with Holm's correction",
         columns,
         [
             [item.system, f"{item.comparison.first} minus {item.comparison.second}", *compared(item.comparison)]
@@ -118,7 +118,8 @@ def measured_repositories(findings: Findings) -> Measured:
         numbers=["papers", *NUMERIC],
         spare=["papers" if name == "tasks" else name for name in SPARE],
         name="repositories",
-        note="For the papers in both suites: the mean over the answers to the tasks of a paper in the first suite "
-        "minus the mean in the second. Papers for which a system answered tasks of only one suite are excluded.",
+        note="The rate of a paper in a suite is the mean over all answers to its tasks in that suite. The difference "
+        "is the rate in the first suite minus the rate in the second, as a mean over the papers in both suites. Papers "
+        "for which a system answered tasks of only one suite are excluded.",
     )
     return Measured({"repositories": found}, [table] if found else [])

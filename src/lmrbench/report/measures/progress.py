@@ -1,7 +1,7 @@
-"""Progress of traced agents: effort before and after the first correct state, and answers that were spoiled later.
+"""Progress of traced agents: effort before and after the first correct state, and answers spoiled after that state.
 
-The numbers come from the snapshots of traced samples, whose verdicts were made during the run. Unanswered samples have
-no snapshots.
+An agent is traced if the state of its code was graded after each turn, during the run. Each grade is stored as a
+snapshot. Unanswered samples have no snapshots.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class FirstRight(Record):
 
 
 def first_right(snapshots: Iterable[Snapshot]) -> dict[str, FirstRight]:
-    """Return the effort of each system before and after the first correct states of its answers."""
+    """Return, by system, the effort on its answers before and after their first correct state."""
     found = {}
     for system, items in grouped(snapshots, lambda item: item.system).items():
         answers = _answers(items)
@@ -90,7 +90,10 @@ def _first_right(answer: Sequence[Snapshot]) -> Snapshot | None:
 
 
 def _medians(spans: Sequence[tuple[Snapshot | None, Snapshot]]) -> Spent | None:
-    """Return the median spending between two snapshots of each answer; a first one of None stands for the start."""
+    """Return the median spending between two snapshots of each answer, or None if there are no answers.
+
+    If the first snapshot of a pair is None, the spending is counted from the start.
+    """
     if not spans:
         return None
 
@@ -114,7 +117,7 @@ def _share(answer: Sequence[Snapshot], turn: int) -> float:
 
 
 def first_right_sheets(found: Mapping[str, FirstRight]) -> list[Sheet]:
-    """Return the table of the effort of traced agents, in a list that is empty without traced answers."""
+    """Return a list with the table of agent effort; the list is empty if no answer was traced."""
     rows = [
         [system, passes(item.passes, item.answers), item.spoiled, part, *_cells(spent)]
         for system, item in found.items()
@@ -130,10 +133,10 @@ def first_right_sheets(found: Mapping[str, FirstRight]) -> list[Sheet]:
         spare=["tokens out", "correct", "tool calls", "tokens in"],
         name="first-right",
         note="Medians over the correct traced answers: the effort up to the turn after which every ordinary case "
-        "matched for the first time, and the effort after that turn. Spoiled answers were correct after some turn but "
-        "not at the end. An agent is not told when its code is correct, so its later effort is partly checking and "
-        "partly waste. Answers that are not correct at the end are in no median, so compare only systems with similar "
-        "numbers of correct answers.",
+        "matched for the first time (until right), and the effort after that turn (after that). Spoiled answers were "
+        "correct after some turn but not at the end. An agent is not told when its code is correct, so its later "
+        "effort is partly checking and partly waste. The medians exclude answers that are not correct at the end, so "
+        "compare only systems with similar numbers of correct answers.",
     )
     return [table] if rows else []
 

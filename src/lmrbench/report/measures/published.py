@@ -53,7 +53,7 @@ class BothVerdicts(Record):
 
 
 def published_rates(published: Iterable[PublishedVerdict], grades: Iterable[Grade]) -> list[PublishedRate]:
-    """Count published verdicts and grades, by system."""
+    """Count the answers of each system by published verdict and grade."""
     verdicts = list(published)
     both = grouped(both_verdicts(verdicts, grades), lambda item: item.system)
     found = []
@@ -120,8 +120,9 @@ def _rates(found: Sequence[PublishedRate]) -> Sheet:
         spare=["answers"],
         name="published",
         note="Verdicts that others published; lmrbench did not make them, and no other table counts them. Graded is "
-        "the number of these answers that lmrbench graded as well; the columns after it count only graded answers, by "
-        "the published verdict (there) and by the grade (here). Alone counts answers that only one of the two accepts.",
+        "the number of these answers that lmrbench graded as well, and the columns after it count only graded answers: "
+        "there means the published verdict, here means the grade by lmrbench, and alone means that only one of the two "
+        "accepts an answer.",
     )
 
 

@@ -1,9 +1,10 @@
 """Agreement of people, judges and unit tests on the same answers.
 
-An answer that passes the unit tests counts as CC, any other answer as LI. Unit tests whose verdicts were published by
-others are a separate rater. The category given by a judge is the majority of its votes. The category given by people
-together is the adjudicated label, or else the majority of their labels. An answer without a majority is a tie and is
-left out.
+The categories are CC (completely correct), LC (logic correct) and LI (logic incorrect). Unit tests are the checks of
+lmrbench, so their verdicts are the grades: a correct answer counts as CC, any other answer as LI. Unit tests whose
+verdicts were published by others are a separate rater. The category given by a judge is the majority of its votes. The
+category given by people together is the adjudicated label, or else the majority of their labels. An answer without a
+majority is a tie and is left out.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class PairAgreement(Record):
 
 
 class GroupAgreement(Record):
-    """Agreement among all annotators, or among all judges."""
+    """Agreement among all annotators, or among all judges, on the three categories and on whether an answer is CC."""
 
     who: str
     reliability: Reliability
@@ -64,9 +65,10 @@ def compare(
     """Measure the agreement of people, judges and unit tests.
 
     Args:
-        labels: Labels of annotators. Those by `ADJUDICATED` count for people together, not for a single annotator.
+        labels: Labels of annotators. Labels of the annotator `ADJUDICATED` are results of adjudication; they count for
+            people together, not for a single annotator.
         votes: The categories of all votes on each answer, by judge.
-        grades: Grades, which count as the verdicts of the unit tests.
+        grades: Grades, the verdicts of the unit tests.
         published: Verdicts of unit tests that others published.
     """
     by_annotator: dict[str, dict[Answer, Category]] = {}

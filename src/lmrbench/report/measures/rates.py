@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class Rate(Record):
     """The mean over tasks of the share of answers that are correct, with two 95% intervals.
 
-    The rates, the intervals and the share of cases are None without any answer. Unanswered samples count only in the
+    The rates, the intervals and the share of cases are None if there is no answer. Unanswered samples count only in the
     last three attributes.
 
     Attributes:
@@ -116,7 +116,7 @@ def rates(grades: Iterable[Grade], usages: Iterable[Usage], group: Callable[[str
 
 
 def _counting(outcomes: Mapping[str, list[float]], missing: Mapping[str, int], value: float) -> float:
-    """Return the rate that would result if each missing sample had this value."""
+    """Return the rate that would result if each missing sample counted as `value`."""
     tasks = sorted(outcomes.keys() | missing.keys())
     return fmean(fmean(outcomes.get(task, []) + [value] * missing.get(task, 0)) for task in tasks)
 
@@ -158,8 +158,8 @@ def _by_task(findings: Findings) -> Sheet:
         spare=["ended"] if usages else (),
         name="by-task",
         by_system=True,
-        note="The number of correct answers to each task, of all graded ones; a dash means that none was graded. One "
-        "answer to a task says little about how often the system would pass that task.",
+        note="The number of correct answers to each task out of all graded answers; a dash means that no answer was "
+        "graded. A single answer to a task says little about how often the system would pass it.",
     )
 
 
@@ -169,7 +169,7 @@ def _of_task(found: Rate | None) -> NumberedText:
 
 
 def of_listed(tasks: int, listed: int) -> NumberedText:
-    """Format a number of tasks, with the number that the suite lists if that is larger."""
+    """Format a number of tasks, such as "20 of 28" if the suite lists more tasks, or else "28"."""
     return NumberedText(f"{tasks} of {listed}" if tasks < listed else str(tasks), {"": tasks})
 
 

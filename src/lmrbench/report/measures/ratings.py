@@ -1,8 +1,9 @@
 """Ratings by judges and people: categories, error classes, and agreement with the unit tests.
 
-A rater is a judge, an annotator, all judges together, or all people together. The category given by one
-judge or by all judges is the majority of their votes. The category given by people together is the adjudicated label,
-or else the majority of their labels.
+The categories are CC (completely correct), LC (logic correct) and LI (logic incorrect). Unit tests are the checks of
+lmrbench: an answer passes them if its grade is correct. A rater is a judge, an annotator, all judges together, or all
+people together. The category given by one judge or by all judges is the majority of their votes. The category given by
+people together is the adjudicated label, or else the majority of their labels.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ class Rating(Record):
 
     Attributes:
         category: The category; None without a majority.
-        error_class: The class that is named most often by the votes or labels for this category; None if none is named,
-            or on ties.
+        error_class: The error class that is named most often by the votes or labels for this category; None if no class
+            is named, or on ties.
     """
 
     rater: str
@@ -57,8 +58,8 @@ class Tally(Record):
     Attributes:
         answers: All rated answers.
         undecided: Rated answers without a category.
-        error_classes: Answers rated LC or LI, by class.
-        unclassed: Answers rated LC or LI that have no class.
+        error_classes: Answers rated LC or LI, by error class.
+        unclassed: Answers rated LC or LI that have no error class.
     """
 
     system: str
@@ -76,7 +77,7 @@ class Tally(Record):
 
     @property
     def error_shares(self) -> dict[ErrorClass, float]:
-        """The share of each class among the answers rated LC or LI; empty without any."""
+        """The share of each error class among the answers rated LC or LI; empty if there are no such answers."""
         return {name: count / self.faulty for name, count in self.error_classes.items() if self.faulty}
 
 
@@ -84,10 +85,10 @@ class BesideTests(Record):
     """The verdicts of one rater and of the unit tests, on the answers of one system that have both.
 
     Attributes:
-        passes: Answers that pass.
+        passes: Answers that pass the unit tests.
         correct: Answers rated CC.
-        passes_alone: Answers that pass and are not rated CC.
-        correct_alone: Answers that fail and are rated CC.
+        passes_alone: Answers that pass the unit tests and are not rated CC.
+        correct_alone: Answers that fail the unit tests and are rated CC.
     """
 
     system: str
@@ -100,7 +101,12 @@ class BesideTests(Record):
 
 
 class Opposite(Record):
-    """An answer that passes and is rated LI, or fails and is rated CC, with the raters who gave that rating."""
+    """An answer that passes the unit tests but is rated LI, or fails them but is rated CC.
+
+    Attributes:
+        passed: Whether the answer passes the unit tests.
+        raters: The raters who contradict the unit tests.
+    """
 
     system: str
     task: str
@@ -122,7 +128,7 @@ def ratings(judgements: Iterable[Judgement], labels: Sequence[Label]) -> list[Ra
     annotators or adjudicated labels.
 
     Args:
-        judgements: Votes of judges; the last one counts if a vote was repeated.
+        judgements: Votes of judges. If a vote was repeated, the last one counts.
         labels: Labels of annotators.
     """
     of_raters: list[tuple[str, Sequence[Judgement | Label]]] = [*_of_judges(latest(judgements)), *_of_people(labels)]
@@ -210,7 +216,7 @@ def _rating(rater: str, answer: Answer, said: Sequence[Judgement | Label]) -> Ra
 
 
 def _most_named(classes: Iterable[ErrorClass]) -> ErrorClass | None:
-    """Return the class that is named most often; None without any, or on ties."""
+    """Return the error class that is named most often; None if no class is named, or on ties."""
     counts = Counter(classes).most_common(2)
     named, times = counts[0] if counts else (None, 0)
     return None if [count for _, count in counts[1:]] == [times] else named
@@ -300,10 +306,11 @@ def _categories(counted: Sequence[Tally]) -> Sheet:
         numbers=columns[2:],
         spare=["none"],
         name="ratings",
-        note="The category of each answer, from most votes of a judge or from an annotator's label: completely correct "
-        "(CC), logic correct (LC), logic incorrect (LI); none means that no category has more than half of the votes. "
-        "If a vote was repeated, the last one counts. For people together, the adjudicated label counts, or else the "
-        "majority of their labels. A judge reads code and does not run it.",
+        note="The share of answers in each category: completely correct (CC), logic correct (LC) or logic incorrect "
+        "(LI). The category is that of most of a judge's votes, or that of an annotator's label; none is the number of "
+        "answers for which no category has more than half of the votes. If a vote was repeated, the last one counts. "
+        "For people together, the adjudicated label counts, or else the majority of their labels. A judge reads code "
+        "and does not run it.",
     )
 
 

@@ -19,12 +19,14 @@ if TYPE_CHECKING:
 
 
 class Speeds(Record):
-    """Geometric means over the tasks of one system, each task's value being the geometric mean of its answers.
+    """Speed and memory of the passing answers of one system, relative to the reference.
+
+    The values are geometric means over tasks. The value of a task is the geometric mean over its answers.
 
     Attributes:
         tasks: Tasks with an answer that has a speed.
         answers: Answers that have a speed.
-        void: Answers that were timed but have no speed.
+        void: Answers that were timed but have no speed, for example because they are wrong on the timed inputs.
         speed: The reference's time over the answers' time; None if no answer has a speed.
         memory: The reference's memory over the answers' memory; None if no answer has a speed.
     """
@@ -37,7 +39,7 @@ class Speeds(Record):
 
 
 def speeds(grades: Iterable[Grade]) -> dict[str, Speeds]:
-    """Return the speeds of each system that has timed answers. Other answers do not count."""
+    """Return the speeds of each system that has timed answers. Answers that were not timed are ignored."""
     found = {}
     timed = [(item, item.timing) for item in grades if item.timing is not None]
     for system, items in grouped(timed, lambda item: item[0].system).items():

@@ -1,1 +1,1 @@
-"""Render reports for the terminal and as Markdown, CSV, LaTeX and HTML."""
+"""Render reports on a terminal and as Markdown, CSV, LaTeX and HTML."""

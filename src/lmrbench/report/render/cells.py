@@ -27,14 +27,14 @@ class NumberedText(str):
     numbers: Mapping[str, float | None]
 
     def __new__(cls, text: str, numbers: Mapping[str, float | None]) -> NumberedText:
-        """Make a text that carries its numbers."""
+        """Create a text with its numbers."""
         made = super().__new__(cls, text)
         made.numbers = numbers
         return made
 
 
 def cell(text: str, style: str = "") -> Text:
-    """Return a rich text without interpreting markup; control characters are escaped, and line breaks kept."""
+    """Return a rich `Text` that ignores markup, escapes control characters and keeps line breaks."""
     from rich.text import Text
 
     return Text(printable(text, lines=True), style=style)
@@ -79,12 +79,12 @@ def count_and_share(count: int, total: int) -> NumberedText:
 
 
 def passes(count: int, answers: int) -> NumberedText:
-    """Format the number of answers that pass."""
+    """Format the number of passing answers and the number of all answers, such as 3/5."""
     return NumberedText(f"{count}/{answers}", {"passes": count, "answers": answers})
 
 
 def counted_answers(rate: Rate) -> NumberedText:
-    """Format the number of answers of a rate, preceded by the passing ones if their share equals the rate."""
+    """Format the number of answers of a rate, as passes/answers if this fraction equals the rate."""
     found = passes(rate.passes, rate.answers)
     return found if rate.is_pooled else NumberedText(str(rate.answers), found.numbers)
 
@@ -96,12 +96,12 @@ def span(low: float | None, high: float | None) -> NumberedText:
 
 
 def span_of(value: Estimate) -> NumberedText:
-    """Format the interval of a mean of shares in percent."""
+    """Format the interval of an estimated share in percent."""
     return span(value.low, value.high)
 
 
 def points(value: Estimate | None) -> NumberedText:
-    """Format the interval of a difference of shares in percentage points."""
+    """Format the interval of an estimated difference of shares in percentage points."""
     if value is None or value.low is None or value.high is None:
         return NumberedText(UNDEFINED, {" low": None, " high": None})
     low, high = 100 * value.low, 100 * value.high

@@ -1,4 +1,4 @@
-"""Render a report to the texts of its HTML, CSV and LaTeX files."""
+"""Render a report as HTML, CSV and LaTeX files."""
 
 from __future__ import annotations
 

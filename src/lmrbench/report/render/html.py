@@ -1,4 +1,4 @@
-"""A report as one self-contained page of HTML: figures, and tables with their notes."""
+"""Render a report as one self-contained HTML page with figures, tables and notes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def environment(package: str, folder: str) -> Environment:
-    """Return an environment whose templates escape every value and raise an error on a missing one.
+    """Return a Jinja environment that escapes all values and raises an error if a template uses an undefined value.
 
     Args:
         package: The package that holds the templates.
@@ -35,7 +35,7 @@ def environment(package: str, folder: str) -> Environment:
 
 
 def page(report: Report) -> str:
-    """Return the page of a report. Its figures show the first part, which is the headline tier."""
+    """Return the HTML page of a report. The figures show only its first part, the headline tier if that has results."""
     from lmrbench.report.drawings import drawings
     from lmrbench.report.headlines import conclusions, headline_sheets
 

@@ -1,4 +1,4 @@
-"""Tables as values, and their layout on a terminal of any width."""
+"""Tables as data, and their layout on terminals of any width."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Sheet:
     """A table.
 
     Attributes:
-        title: A noun phrase.
+        title: The title, a noun phrase; may be empty.
         columns: The names of the columns.
         rows: The cells of each row; cells that show numbers are `NumberedText`.
-        numbers: The columns that are aligned to the right.
-        spare: The columns that are omitted on a narrow terminal, the last one first.
+        numbers: The names of the columns that are aligned to the right.
+        spare: The names of the columns that are omitted on a narrow terminal, the last one in this list first.
         totals: The number of rows at the end that are set apart as totals.
-        name: Name in files and links.
+        name: The name in file names and links.
         note: Sentences that explain the numbers and their limits.
         by_system: Whether all columns but the first are systems, which may be too many to fit side by side.
     """
@@ -70,15 +70,15 @@ def _text(value: object) -> str:
 def show(item: Sheet, out: Console) -> None:
     """Print a table under its title.
 
-    While the table is too wide, spare columns are omitted, the last one first. Systems that do not fit side by side
-    become rows; if that is too wide as well, the systems are split over several tables.
+    While the table is too wide, spare columns are omitted, the last one first. If systems are columns and do not fit
+    side by side, they become rows. If the rows are too wide as well, the columns are split over several tables.
 
     Args:
         item: The table.
         out: The console, which sets the width.
     """
     shown = list(range(len(item.columns)))
-    # A system may have the same name as a spare column. Spare columns come last, so the last one of a name is spare.
+    # A system may have the name of a spare column. Spare columns come last, so the last one by this name is spare.
     last = {name: place for place, name in enumerate(item.columns)}
     spare = [last[name] for name in item.spare if name in last]
     while spare and _width(item, shown) > out.width:
@@ -117,7 +117,7 @@ def _side_by_side(item: Sheet, shown: Sequence[int], width: int) -> list[list[in
 
 
 def _table(item: Sheet, shown: Sequence[int]) -> Table:
-    """Return a rich table of the columns at these positions."""
+    """Return a rich `Table` with only the columns at these positions."""
     from rich.table import Table
     from rich.text import Text
 
@@ -131,13 +131,16 @@ def _table(item: Sheet, shown: Sequence[int]) -> Table:
         if number == len(item.rows) - item.totals:
             table.add_row()
         cells = [row[place] for place in shown]
-        # A line break in a name must not start a line that looks like a message of lmrbench.
+        # Line breaks in names are escaped; the text after one could look like a message of lmrbench.
         table.add_row(Text(printable(cells[0])), *map(cell, cells[1:]))
     return table
 
 
 def in_one_line(reason: str, most: int = 120) -> str:
-    """Shorten a reason to one line: its first words and its last line, which in a traceback is the error."""
+    """Shorten the reason of a failure to one line, and cut it after `most` characters.
+
+    Of several lines, the first (up to a traceback) and the last are kept. The last line of a traceback is the error.
+    """
     lines = reason.strip().splitlines() or [""]
     line = lines[0] if len(lines) == 1 else f"{lines[0].partition(': Traceback')[0]}: {lines[-1].strip()}"
     return line if len(line) <= most else f"{line[:most]}…"

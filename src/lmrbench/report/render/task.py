@@ -1,4 +1,4 @@
-"""One task, and one answer to it, for a terminal."""
+"""Show a task, or an answer to it, on a terminal."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SIDE_BY_SIDE = 84
 
 
 def task_facts(task: Task, certificate: Certificate | None) -> dict[str, object]:
-    """Return the facts about a task, with its certificate, for JSON."""
+    """Return the entries of task.toml, the digests and the certificate of a task, for JSON."""
     facts = task.model_dump(mode="json", include={"paper", *TaskEntry.model_fields} - {"targets"})
     return {
         "id": task.id,
@@ -40,7 +40,7 @@ def task_facts(task: Task, certificate: Certificate | None) -> dict[str, object]
 
 
 def _dated(paper: Paper) -> str:
-    """Return the date on which a paper's method became public, and its first release in a package if there is one."""
+    """Describe when a paper's method became public, and its first release in a package if there is one."""
     release = paper.released
     released = f" (released in {release.package} {release.version} on {release.date})" if release else ""
     return f"{paper.public_since or 'not known'}{released}"
@@ -91,7 +91,8 @@ def _certified(certificate: Certificate | None) -> str:
 def answer_parts(task: Task, submission: Submission, width: int) -> Iterator[RenderableType]:
     """Yield each masked function and the code that was taken from an answer, with line numbers.
 
-    If whole files are submitted, a diff is shown instead. An answer that can't be used is shown as submitted.
+    If a task asks for whole files instead of functions, a diff is shown. An answer that can't be used is shown as
+    submitted.
 
     Args:
         task: The task that was answered.

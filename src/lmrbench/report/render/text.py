@@ -9,7 +9,7 @@ from lmrbench.report.render.cells import NumberedText
 from lmrbench.report.render.tables import Sheet
 from lmrbench.text import printable
 
-# Characters that LaTeX interprets, or that its older fonts replace.
+# Characters that LaTeX interprets, or that its default fonts print as other characters.
 _TEX = str.maketrans(
     {letter: f"\\{letter}" for letter in "&%$#_{}"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
@@ -29,8 +29,8 @@ def markdown(item: Sheet) -> str:
 def comma_separated(item: Sheet) -> str:
     """Return a table as CSV with a header.
 
-    A cell with numbers is written as these numbers only, each in a column of its own: shares as fractions of 1,
-    differences in the unit of the table, and missing numbers as empty cells.
+    For a cell with numbers, only the numbers are written, each in a column of its own. Shares are fractions of 1,
+    differences have the unit of the table, and missing numbers are empty cells.
     """
     columns = []
     for place, name in enumerate(item.columns):
@@ -49,7 +49,7 @@ def comma_separated(item: Sheet) -> str:
 
 
 def latex(item: Sheet) -> str:
-    """Return a table as LaTeX for the packages booktabs and graphicx; a table wider than the line is scaled down."""
+    """Return a table as LaTeX, which needs booktabs and graphicx; a table wider than the line is scaled down."""
     places = "".join("r" if column in item.numbers else "l" for column in item.columns)
     head, *body = [" & ".join(map(_tex, line)) + r" \\" for line in (item.columns, *item.rows)]
     if item.totals:

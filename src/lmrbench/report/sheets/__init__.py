@@ -1,1 +1,1 @@
-"""The tables that single commands print. The tables of a report are in `report/measures`."""
+"""The tables and lines that single commands print. The tables of a report are in `report/measures`."""

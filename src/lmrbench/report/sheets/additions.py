@@ -1,4 +1,4 @@
-"""The tables of `lmrbench task new --since`."""
+"""The tables that `lmrbench task new --since` prints."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from lmrbench.authoring.listing.additions import Addition
 from lmrbench.authoring.listing.versions import Additions
 from lmrbench.report.render.tables import Sheet, in_one_line, sheet
 
-# Definitions with fewer lines are left out of the table, but not of the JSON output.
+# Definitions with fewer lines are left out of the table, but are in the JSON output.
 FEWEST_LINES = 6
 _MOST_LETTERS = 60
 _GPU = {"no": "", "may": "may", "needs": "needs a GPU"}
 
 
 def additions_sheets(found: Additions) -> list[Sheet]:
-    """Return the tables of the additions in a version: by folder or file, and by function, class or method."""
+    """Return two tables of the new definitions in a version: by folder or file, and one row per definition."""
     title = f"New in {found.package}{f' ({found.date})' if found.date else ''} since {found.since}"
     parts: dict[str, list[Addition]] = {}
     for item in found.new:
@@ -29,7 +29,7 @@ def additions_sheets(found: Additions) -> list[Sheet]:
     )
     shown = [item for item in found.new if item.lines >= FEWEST_LINES]
     each = sheet(
-        f"{len(shown)} functions, classes and methods of {FEWEST_LINES} lines or more, of {len(found.new)}",
+        f"{len(shown)} functions, classes and methods of {FEWEST_LINES} lines or more, out of {len(found.new)}",
         ("target", "kind", "lines", "GPU", "callers", "first version", "papers", "named in", "parameters"),
         map(_row, shown),
         numbers=("lines", "callers"),

@@ -1,4 +1,4 @@
-"""The tables of `lmrbench analyse`: actions, structure, inputs, published figures and familiarity."""
+"""The tables that `lmrbench analyse` prints: actions, structure, inputs, published figures and familiarity."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FORMS = {"percent": ".1f", "count": ".0f", "coefficient": "z.4f"}
 
 
 def actions_sheet(found: Sequence[Distribution]) -> Sheet:
-    """Return the table of the actions of agents by kind, for each system and outcome."""
+    """Return the table of the actions of agents, by system, outcome of the session, and kind of action."""
     from lmrbench.integrations.lmr_bench.sessions import KINDS
 
     rows = [
@@ -34,7 +34,7 @@ def actions_sheet(found: Sequence[Distribution]) -> Sheet:
         for item in found
     ]
     columns = ["system", "outcome", "sessions", "actions", *KINDS]
-    return sheet("Actions of agents, and their shares", columns, rows, numbers=columns[2:], spare=["sessions"])
+    return sheet("Actions of agents by kind, with shares", columns, rows, numbers=columns[2:], spare=["sessions"])
 
 
 def _counted(item: Distribution, kind: str) -> str:
@@ -60,22 +60,22 @@ def actions_facts(found: Iterable[Distribution], tests: Iterable[Contrast]) -> d
 
 
 def repeated_line(sessions: Sequence[LoggedSession]) -> str:
-    """Return a line on the recorded sessions that repeat a paper; "" if there are none."""
+    """Return a line about the recorded sessions that repeat a paper, or "" if there are none."""
     repeated = sum(item.repeated for item in sessions)
     if not repeated:
         return ""
     return (
-        f"{len(sessions) - repeated} of {len(sessions)} recorded sessions are counted: those that the results name. "
-        f"The {repeated} others repeat a paper; the rows 'with repeats' and the paper's totals include them"
+        f"{len(sessions) - repeated} of {len(sessions)} recorded sessions are counted, namely those that the results "
+        f"name. The other {repeated} repeat a paper; only the rows 'with repeats' and the published totals include them"
     )
 
 
 def structure_parts(name: str, found: Regression) -> tuple[Sheet | None, str]:
-    """Return the table of a regression (None if it is not defined) and a line about it.
+    """Return the table of a regression (None if the regression is not defined) and a line about it.
 
     Args:
-        name: The name of the set of structure measures, as in `regressions`.
-        found: The regression on them.
+        name: The set of structure measures: "paper" for those of the LMR-BENCH paper, "ours" for those of lmrbench.
+        found: The regression on these measures.
     """
     measures = {"paper": "the paper's measures", "ours": "our measures"}[name]
     counts = f"{counted(found.answers, 'answer')}, {counted(found.papers, 'paper')}"
@@ -91,7 +91,7 @@ def structure_parts(name: str, found: Regression) -> tuple[Sheet | None, str]:
 
 
 def ablation_sheets(found: Sequence[Ablation]) -> list[Sheet]:
-    """Return the tables of rates and of differences by inputs, without the systems whose rates are not defined."""
+    """Return the tables of rates by inputs and of their differences. Systems without defined rates are left out."""
     defined = [item for item in found if not item.problem]
     rates = [
         [
@@ -122,7 +122,7 @@ def ablation_sheets(found: Sequence[Ablation]) -> list[Sheet]:
             spare=["answers", "over papers"],
         ),
         sheet(
-            "First inputs minus second, in percentage points, with Holm's correction for all rows",
+            "Rate with the first inputs minus rate with the second, in percentage points, with Holm's correction",
             pairs,
             differences,
             numbers=[column for column in COMPARED if column != "test"],
@@ -134,7 +134,8 @@ def ablation_sheets(found: Sequence[Ablation]) -> list[Sheet]:
 def ablation_warnings(found: Iterable[Ablation]) -> list[str]:
     """Return a warning for each system whose runs differ in more than their inputs."""
     return [
-        f"{item.system}: its runs also differ in {', '.join(item.differing)}; no difference is due to the inputs alone"
+        f"{item.system}: its runs also differ in {', '.join(item.differing)}; differences in rates may not be due to "
+        "the inputs"
         for item in found
         if item.differing
     ]
@@ -146,7 +147,7 @@ def ablation_problems(found: Iterable[Ablation]) -> list[str]:
 
 
 def published_sheets(figures: Sequence[PaperFigure], pairs: Mapping[str, Agreement]) -> list[Sheet]:
-    """Return the tables of published and recomputed figures, of notes on them, and of agreement between raters."""
+    """Return the tables of published and recomputed figures, of notes on figures, and of agreement between raters."""
     rows = [
         [
             item.place,
@@ -171,7 +172,7 @@ def published_sheets(figures: Sequence[PaperFigure], pairs: Mapping[str, Agreeme
 
 
 def published_line(figures: Sequence[PaperFigure]) -> str:
-    """Return how many figures are exact, and how many differ, in one line."""
+    """Return one line with the number of figures that are recomputed exactly and the number that differ."""
     counts = Counter(item.comparison for item in figures)
     return f"{len(figures)} figures: {counts['exact']} exact, {counts['differs']} differ"
 
@@ -204,9 +205,12 @@ def familiarity_facts(found: Iterable[Familiarity], related: Iterable[Correlatio
 
 
 def correlation_lines(found: Iterable[Correlation]) -> Iterator[str]:
-    """Yield a line with the rank correlation of success with familiarity, for each system."""
+    """Yield a line for each system with the rank correlation between success and familiarity."""
     for item in found:
         text = f"{UNDEFINED}: {item.problem}"
         if item.rho is not None and item.p is not None:
             text = f"Spearman's rho {item.rho:+z.2f}, p = {item.p:.3f}"
-        yield f"{item.system}: success against the difference in probability over {counted(item.tasks, 'task')}: {text}"
+        yield (
+            f"{item.system}: correlation of success with the difference in probability over "
+            f"{counted(item.tasks, 'task')}: {text}"
+        )

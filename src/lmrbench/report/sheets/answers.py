@@ -1,4 +1,4 @@
-"""The answers of a run that `lmrbench why` explains."""
+"""Select and describe the answers of a run that `lmrbench why` explains."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from lmrbench.text import counted
 
 
 def failures(run: Run, system: str | None, sample: int | None) -> list[Grade]:
-    """Return the grades of answers that fail in a case, limited to one system or one sample if given."""
+    """Return the grades of answers that fail in at least one case.
+
+    Args:
+        run: The content of the run folder.
+        system: Only answers of this system; None for all systems.
+        sample: Only answers with this sample number; None for all.
+    """
     failed = [
         item
         for item in run.grades
@@ -41,13 +47,13 @@ def answer_facts(grade: Grade) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Chosen:
-    """One answer to a task.
+    """The answer to a task that `lmrbench why` explains.
 
     Attributes:
         grade: The grade of the answer.
         submission: The answer itself; None if the run does not hold it.
-        samples: The number of graded samples of the system.
-        failing: The number of these that fail in a case.
+        samples: The number of graded samples of the system for this task.
+        failing: The number of these samples that fail in at least one case.
     """
 
     grade: Grade
@@ -57,16 +63,16 @@ class Chosen:
 
 
 def choose(run: Run, task: str, system: str | None, sample: int | None) -> Chosen:
-    """Return an answer to a task: the first that fails in a case, or else the first.
+    """Choose one answer to a task: the first that fails in a case or, if none fails, the first.
 
     Args:
         run: The content of the run folder.
         task: The id of the task.
-        system: The system; needed if several have answers to the task.
-        sample: The sample of the system.
+        system: The system that gave the answer; required if several systems answered the task.
+        sample: The number of the sample; None for any.
 
     Raises:
-        UsageError: There is no such answer, or several systems have one.
+        UsageError: There is no such answer, or several systems have one and `system` is None.
     """
     grades = [item for item in run.grades if item.task == task and system in (None, item.system)]
     answers = [item for item in grades if sample in (None, item.sample)]

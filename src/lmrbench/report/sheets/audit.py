@@ -1,4 +1,4 @@
-"""The tables of audits, adversaries and forensic draws."""
+"""Tables, and lines of text, about audits, adversaries and forensic draws."""
 
 from __future__ import annotations
 
@@ -14,11 +14,15 @@ from lmrbench.text import counted
 
 
 def certificates_sheet(found: Mapping[str, Certificate | None]) -> Sheet:
-    """Return the table of audit results by task. `found` gives the certificate of each task id."""
+    """Return the table of audit results by task.
+
+    Args:
+        found: The certificate of each task, by task id; None for a task without a certificate.
+    """
     columns = ["task", "cases", "edge", "flakes", "rewrites", "wrong", "mutants", "score", "by ordinary"]
-    columns += ["behaviours", "their score", "theirs by ordinary", "fixed"]
+    columns += ["behaviours", "behaviours score", "behaviours by ordinary", "fixed cases"]
     rows = [(name, *(_measures(item) if item else ["-"] * (len(columns) - 1))) for name, item in found.items()]
-    spare = ("flakes", "rewrites", "cases", "edge", "wrong", "by ordinary", "theirs by ordinary")
+    spare = ("flakes", "rewrites", "cases", "edge", "wrong", "by ordinary", "behaviours by ordinary")
     return sheet("", columns, rows, numbers=columns[1:], spare=spare)
 
 
@@ -47,7 +51,13 @@ def audit_facts(
     shortfalls: Mapping[str, Sequence[str]],
     other_tiers: Mapping[str, Sequence[str]],
 ) -> list[dict[str, object]]:
-    """Return the audit results of tasks, for JSON. All arguments are by task id."""
+    """Return the audit results of tasks, for JSON.
+
+    Args:
+        found: The certificate of each task, by task id; None for a task without a certificate.
+        shortfalls: The reasons why each task fails the audit, by task id.
+        other_tiers: Texts about tasks of other tiers that a workspace answers, by task id.
+    """
     return [
         {
             "task": name,
@@ -60,13 +70,18 @@ def audit_facts(
 
 
 def mutants_to_see(found: Mapping[str, Certificate | None]) -> Iterator[tuple[str, str]]:
-    """Yield a heading and the diff of each mutant that survives or is undecided."""
+    """Yield a heading and the diff of each mutant that needs attention.
+
+    A mutant survives if no case rejects it. A rejected mutant of a method is undecided if it contradicts neither the
+    logged results nor a sentence that a solver reads.
+    """
     for name, item in found.items():
         if item is None:
             continue
         for survivor in item.visible.undecided if item.visible else ():
             yield (
-                f"{name}: mutant {survivor.id} ({survivor.operator}) is decided by neither the results nor a sentence",
+                f"{name}: mutant {survivor.id} ({survivor.operator}) contradicts neither the logged results nor a "
+                "sentence that a solver reads",
                 f"{survivor.diff}\n",
             )
         for survivor in item.survivors:
@@ -79,18 +94,21 @@ def _survivor(item: Survivor) -> str:
 
 
 def other_tiers(found: Iterable[str], others: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Yield a line for each task of another tier that a workspace answers.
+    """Yield a line for each task of another tier to which a workspace contains the answer.
 
     Args:
         found: The ids of the audited tasks.
-        others: The answered tasks, by id; see `answers_of_other_tiers`.
+        others: Texts about the answered tasks, by the id of the task whose workspace answers them.
     """
     for name in found:
         yield from (f"{name}: {text}" for text in others.get(name, ()))
 
 
 def fixed_inputs(found: Mapping[str, Certificate | None]) -> Iterator[str]:
-    """Yield a sentence for each task with too many fixed cases, whose observation is the same with every seed."""
+    """Yield a sentence for each task with too many fixed cases.
+
+    A case is fixed if its observation is the same under two seeds, or if a trivial answer already matches it.
+    """
     for name, item in found.items():
         if item and item.fixed_inputs is not None and item.fixed_inputs > MOST_FIXED:
             yield f"{name}: {item.fixed_inputs:.0%} of its cases are fixed, more than {MOST_FIXED:.0%}"
@@ -104,16 +122,21 @@ def slow_checks(found: Mapping[str, Certificate | None]) -> Iterator[str]:
 
 
 def edge_failures(found: Mapping[str, Certificate | None]) -> Iterator[str]:
-    """Yield a sentence for each rewrite that is correct but not robust, which `plain` may be."""
+    """Yield a sentence for each rewrite that is correct but not robust, which only the one named `plain` may be."""
     for name, item in found.items():
         for rewrite in item.rewrites if item else ():
             if rewrite.correct and not rewrite.passed:
                 cases = f"{counted(len(rewrite.fails), 'edge case')}: {', '.join(rewrite.fails)}"
-                yield f"{name}: the rewrite {rewrite.name} is correct; as it may, it fails {cases}"
+                yield f"{name}: the rewrite {rewrite.name} need only be correct; it fails {cases}"
 
 
 def draws_sheet(found: Sequence[AuditedDraw]) -> Sheet:
-    """Return the table of forensic draws: the reason if one is not fair, and the effect of a second thread."""
+    """Return the table of audited forensic draws.
+
+    The columns give the number of changes that share a stage of the experiment, the number of runs that a search needs
+    to find the changes, the difference (as a share of the tolerance) between the logs with one and with two threads,
+    and the reason why a draw is not fair.
+    """
     rows = [
         (
             item.task,
@@ -124,39 +147,39 @@ def draws_sheet(found: Sequence[AuditedDraw]) -> Sheet:
         )
         for item in found
     ]
-    columns = ("task", "share a stage", "runs of the search", "two threads", "not fair")
+    columns = ("task", "share a stage", "search runs", "two threads", "reason if not fair")
     return sheet(f"{len(found)} draws", columns, rows, numbers=columns[1:4])
 
 
 def draw_lines(paper: str, draw: Draw, refused: Iterable[tuple[Draw, str]]) -> Iterator[str]:
-    """Yield lines about the attempts that were not fair, and about the first fair draw of a paper's deviations."""
+    """Yield lines about the first fair draw of a paper's deviations, preceded by the attempts that were not fair."""
     for item, why in refused:
         yield f"attempt {item.attempt} is not fair: {why}"
     yield f"{paper}/{draw.id}: {', '.join(draw.deviations)}"
-    yield f"a search that knows the pool finds them after {draw.witness} runs"
+    yield f"a search that knows the pool finds these deviations after {draw.witness} runs"
     dial = ", entangled = true" if draw.entangled else ""
-    yield f"to publish it: {{ count = {draw.count}, seed = {draw.seed}{dial}, attempt = {draw.attempt} }}"
+    yield f"to publish this draw: {{ count = {draw.count}, seed = {draw.seed}{dial}, attempt = {draw.attempt} }}"
 
 
 def draw_facts(draw: Draw, refused: Iterable[tuple[Draw, str]]) -> dict[str, object]:
-    """Return a draw and the attempts before it, for JSON."""
+    """Return a draw and the attempts that were refused before it, for JSON."""
     reasons = [{"attempt": item.attempt, "why": why} for item, why in refused]
     return {**draw.model_dump(mode="json"), "refused": reasons}
 
 
 def effects_sheet(paper: str, found: Sequence[Effect]) -> Sheet:
-    """Return the table of the effects that the deviations of a pool have on their own."""
+    """Return the table of the effect of each deviation of a pool when it is the only change."""
     rows = [
         (item.name, item.file, item.stage, f"{len(item.moved)}/{item.metrics}", item.fault or "-", item.why)
         for item in found
     ]
-    columns = ("deviation", "file", "first stage", "metrics moved", "fault", "why")
+    columns = ("deviation", "file", "first stage", "changed metrics", "fault", "why")
     title = f"{paper}: {len(found)} deviations"
-    return sheet(title, columns, rows, numbers=("metrics moved",), spare=("why", "file"))
+    return sheet(title, columns, rows, numbers=("changed metrics",), spare=("why", "file"))
 
 
 def adversary_sheet(found: Sequence[Finding]) -> Sheet:
-    """Return the table of the rejected and accepted versions of an adversary, by task."""
+    """Return the table that counts, by task, the accepted and rejected versions that an adversary wrote."""
     rows = []
     for task in dict.fromkeys(item.task for item in found):
         wrong = [item for item in found if item.task == task and item.proposal.kind == "wrong"]
@@ -170,11 +193,11 @@ def adversary_sheet(found: Sequence[Finding]) -> Sheet:
 
 
 def adversary_texts(found: Sequence[Finding]) -> Iterator[str]:
-    """Yield a text for each version of an adversary that reveals a weakness of its task."""
+    """Yield a text for each version by an adversary that reveals a weakness of its task."""
     for item in found:
         if item.amiss:
             name = f"{item.task} {item.proposal.kind} {item.number}"
             if item.proposal.kind == "wrong":
                 yield f"{name} passes but violates: {item.proposal.sentence}\n  {item.told_apart_by}"
             else:
-                yield f"{name} is offered as right but fails: {item.rejected_by}"
+                yield f"{name} is meant to be right but fails: {item.rejected_by}"

@@ -1,4 +1,4 @@
-"""The tables of `lmrbench grade` and `verify`."""
+"""The tables and lines that `lmrbench grade` and `lmrbench verify` print."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ def failures_sheet(results: Sequence[Result], built_in: Collection[str]) -> Shee
 
     Args:
         results: The results of a grading.
-        built_in: The built-in systems that were graded, whose masks and wrong versions are meant to fail.
+        built_in: The names of the built-in systems that were graded. Their masks and wrong versions are meant to fail,
+            so these failures are left out.
     """
     failed = [
         item
@@ -82,7 +83,8 @@ def failing_grades_sheet(failed: Sequence[Grade]) -> Sheet:
 def failed_cases_sheet(grade: Grade) -> Sheet | None:
     """Return the table of the failed cases of an answer, or None if there are none.
 
-    Cases with the same reason share a row, which names the first of them. If all have one seed, the title names it.
+    Cases with the same seed, kind, verdict and reason share a row, which names the first of them. If all failed cases
+    have the same seed, it is in the title instead of a column.
     """
     failed = [case for case in grade.cases if case.verdict != "match"]
     if not failed:
@@ -100,7 +102,7 @@ def failed_cases_sheet(grade: Grade) -> Sheet | None:
 
 
 def speeds_sheet(results: Sequence[Result]) -> Sheet | None:
-    """Return the table of speed and memory of timed answers, or None if no answer was timed."""
+    """Return the table of the speed and memory of timed answers, or None if no answer was timed."""
     rows = [
         [
             item.system,
@@ -116,7 +118,7 @@ def speeds_sheet(results: Sequence[Result]) -> Sheet | None:
     ]
     if not rows:
         return None
-    columns = ["system", "task", "answer", "speed", "memory", "rounds", "no speed because"]
+    columns = ["system", "task", "answer", "speed", "memory", "rounds", "reason for no speed"]
     kept = columns if any(row[-1] for row in rows) else columns[:-1]
     return sheet(
         "Time and memory of the reference divided by those of the answer, on timed inputs, with 95% intervals over "
@@ -133,7 +135,7 @@ def _ratio(value: Ratio | None) -> str:
 
 
 def verification_sheets(answers: Sequence[VerifiedClaim]) -> list[Sheet]:
-    """Return the table of claimed and found verdicts by system, and the table of verdicts that differ, if any."""
+    """Return the table of claimed and found verdicts by system and, if some differ, the table of those verdicts."""
     rows = [
         [
             system,
@@ -164,7 +166,7 @@ def missing_lines(missing: Mapping[str, Sequence[str]], tasks: int) -> Iterator[
 
     Args:
         missing: The tasks without a submission, by system.
-        tasks: The number of all tasks.
+        tasks: The total number of tasks.
     """
     for system, its in missing.items():
         yield f"{system}: nothing submitted for {len(its)} of {counted(tasks, 'task')}"

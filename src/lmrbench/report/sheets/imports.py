@@ -1,4 +1,4 @@
-"""The tables of `lmrbench task import`."""
+"""The tables that `lmrbench task import` prints."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lmrbench.text import counted
 
 
 def imported_sheets(found: ImportedEdition) -> list[Sheet]:
-    """Return the tables of imported tasks and runs, of items that were left out, and of remarks on imported items."""
+    """Return the tables of imported tasks, imported runs, items that were left out, and remarks on imported items."""
     rows = [(item.task, item.category, item.check or "none", item.target) for item in found.tasks]
     columns = ("task", "category", "check", "target")
     tasks = sheet(f"{counted(len(rows), 'task')} imported", columns, rows, spare=("category", "target"))

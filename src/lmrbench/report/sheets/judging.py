@@ -1,4 +1,4 @@
-"""The tables of `lmrbench judge` and `analyse agreement`."""
+"""The tables and lines that `lmrbench judge` and `lmrbench analyse agreement` print."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 def votes_sheets(found: Sequence[Shares]) -> list[Sheet]:
-    """Return the table of category shares, and the table of error classes if any were named."""
+    """Return the table of the shares of categories and, if error classes were named, the table of their counts."""
     rows = []
     for item in found:
         counts = [*item.categories.values(), item.ties, item.unjudged, item.unusable]
         rows.append([item.system, item.judge, item.answers, *(f"{n / item.answers:.1%}" for n in counts), item.split])
     columns = ["system", "judge", "answers", *CATEGORIES, "tie", "unjudged", "unusable", "votes differ"]
-    title = "Answers by the category of most votes"
+    title = "Answers by category (majority of the votes)"
     tables = [sheet(title, columns, rows, numbers=columns[2:], spare=["votes differ", "answers"])]
     errors = [
         [item.system, item.judge, *(item.error_classes.get(name, 0) for name in ERROR_CLASSES)]
@@ -50,7 +50,7 @@ def votes_facts(found: Sequence[Shares], judgements: Sequence[Judgement]) -> dic
 
 
 def judges_costs(found: Sequence[Shares], judges: Iterable[str]) -> Iterator[str]:
-    """Yield a line with the tokens and dollars of each judge."""
+    """Yield a line for each judge with the tokens that it used and their cost."""
     for judge in judges:
         own = [item for item in found if item.judge == judge]
         known = [item.dollars for item in own if item.dollars is not None]
@@ -60,7 +60,7 @@ def judges_costs(found: Sequence[Shares], judges: Iterable[str]) -> Iterator[str
 
 
 def agreement_sheets(found: RaterAgreement) -> list[Sheet]:
-    """Return the tables of agreement: between pairs of raters, and among all annotators and all judges."""
+    """Return the tables of agreement between pairs of raters, and of agreement among all annotators or all judges."""
     sheets = []
     if found.pairs:
         names = {f"{item.first} and {item.second}": item.agreement for item in found.pairs}
@@ -76,9 +76,9 @@ def agreement_sheets(found: RaterAgreement) -> list[Sheet]:
 
 
 def ties_lines(found: RaterAgreement) -> Iterator[str]:
-    """Yield a line for each rater with answers that have no majority of votes."""
+    """Yield a line for each rater that has answers without a majority of votes."""
     for name, count in found.ties.items():
-        yield f"{name}: no majority on {counted(count, 'answer')}; left out"
+        yield f"{name}: no majority for {counted(count, 'answer')}, left out"
 
 
 def pairs_sheet(pairs: Mapping[str, Agreement], collapsed: Iterable[Agreement] = ()) -> Sheet:
@@ -86,14 +86,14 @@ def pairs_sheet(pairs: Mapping[str, Agreement], collapsed: Iterable[Agreement] =
 
     Args:
         pairs: The agreement on the three categories, by the names of the raters.
-        collapsed: In the same order, the agreement on whether an answer is CC.
+        collapsed: The agreement on whether an answer is CC, in the order of `pairs`; empty to omit it.
     """
     rows = [[name, _share(item.same), _share(item.conflicts), _kappa(item)] for name, item in pairs.items()]
     columns = ["who", "the same", "CC against LI", "Cohen's kappa"]
     if binary := list(collapsed):
         columns.append("kappa of CC or not")
         rows = [[*row, _kappa(item)] for row, item in zip(rows, binary, strict=True)]
-    title = "Agreement of two raters, with 95% intervals; an answer that passes the tests counts as CC, any other as LI"
+    title = "Agreement of two raters, with 95% intervals; answers that pass the tests count as CC, all others as LI"
     return sheet(title, columns, rows)
 
 

@@ -1,4 +1,4 @@
-"""The tables of `lmrbench setup`: sandboxes, images and papers."""
+"""The tables and lines that `lmrbench setup` prints: sandboxes, images and papers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def sandboxes_sheet(found: Sequence[Diagnosis]) -> Sheet:
-    """Return the table of sandboxes: whether each works, and how it limits memory."""
+    """Return the table of sandboxes, which tells whether each one works and how it limits memory."""
     bounds = {True: "a cgroup and a watchdog", False: "a watchdog", None: "not known"}
     rows = [
         (item.name, "yes" if item.works else "no", bounds[item.cgroup] if item.works else "-", item.note)
@@ -25,14 +25,14 @@ def sandboxes_sheet(found: Sequence[Diagnosis]) -> Sheet:
 
 
 def advice_lines(found: Iterable[Diagnosis]) -> Iterator[str]:
-    """Yield a line for each sandbox that fails: why, and what to do."""
+    """Yield a line for each sandbox that does not work, with the reason and advice to the user."""
     for item in found:
         if not item.works:
             yield f"{item.name}: {item.reason}" + (f". What to do: {item.advice}" if item.advice else "")
 
 
 def images_sheet(found: Sequence[Image]) -> Sheet:
-    """Return the table of images on this machine."""
+    """Return the table of container images on this machine."""
     rows = [
         (item.tag, f"{item.created:%Y-%m-%d %H:%M}", f"{item.size / 1e6:.0f} MB", item.base, ", ".join(item.packages))
         for item in found
@@ -41,7 +41,7 @@ def images_sheet(found: Sequence[Image]) -> Sheet:
 
 
 def papers_sheet(found: Mapping[Paper, Mapping[Fetched, PaperCopy]]) -> Sheet:
-    """Return the table of the fetched files of each paper, by their form."""
+    """Return the table of the fetched files of each paper, with a column for each form (PDF and LaTeX source)."""
     rows = []
     for paper, copies in found.items():
         cells = [f"{copy.bytes >> 10} kB {copy.sha256[:12]}" if (copy := copies.get(form)) else "-" for form in FETCHED]
@@ -50,7 +50,7 @@ def papers_sheet(found: Mapping[Paper, Mapping[Fetched, PaperCopy]]) -> Sheet:
 
 
 def papers_facts(found: Mapping[Paper, Mapping[Fetched, PaperCopy]]) -> list[dict[str, object]]:
-    """Return the fetched files of each paper, by their form, for JSON."""
+    """Return the fetched files of each paper by form (PDF or LaTeX source), for JSON."""
     return [
         {
             "paper": paper.slug,

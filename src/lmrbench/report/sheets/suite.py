@@ -1,4 +1,4 @@
-"""The tables of `lmrbench list`: tasks, categories and sizes."""
+"""The tables and lines that `lmrbench list` prints: tasks, categories and sizes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lmrbench.text import counted
 
 
 def tasks_sheet(tasks: Sequence[Task], tier: Tier) -> Sheet:
-    """Return a table of tasks, all of the same tier."""
+    """Return the table of the given tasks, which are all in one tier."""
     rows = []
     for task in tasks:
         first, *others = task.targets or task.goal_files
@@ -35,7 +35,7 @@ def tiers_line(every_task: Sequence[Task]) -> str:
     """Return a line with the number of tasks in each tier of a suite, and its digest."""
     counts = Counter(item.tier for item in every_task if item.draw is None)
     others = ", ".join(f"{count} of the tier {name}" for name, count in counts.items() if name != "function")
-    others = f", and {others}" if others else ""
+    others = f" of the tier function, {others}" if others else ""
     name = suite_name(every_task) or "a suite"
     return f"{name}: {counts['function']} tasks{others}, digest {suite_digest(every_task)}"
 
@@ -48,7 +48,11 @@ def tiers_warning(tasks: Sequence[Task], what: str) -> str:
         what: Advice to the user. The names of the papers are appended to it.
     """
     papers = sorted({task.paper.slug for task in tasks if task.other_tiers})
-    return f"The tiers of a paper contain answers to each other: {what}: {', '.join(papers)}" if papers else ""
+    return (
+        f"Tasks of different tiers of a paper can contain answers to each other; {what}. Papers: {', '.join(papers)}"
+        if papers
+        else ""
+    )
 
 
 def tasks_facts(tasks: Sequence[Task]) -> list[dict[str, object]]:
@@ -73,7 +77,7 @@ class Summary:
 
     Attributes:
         suite: The name and version of the suite; "" if it has none.
-        digest: The digest of all its tasks, as in run.json.
+        digest: The digest of all tasks of the suite, as in run.json.
         papers: The number of papers.
         categories: The number of tasks of each category.
         sizes: The size of each task, by id.
@@ -115,12 +119,12 @@ class Summary:
 
     @property
     def line(self) -> str:
-        """The number of tasks and papers, and the digest, in one line."""
+        """One line with the number of tasks, the number of papers, and the digest."""
         holds = f"{counted(len(self.sizes), 'task')} of {counted(self.papers, 'paper')}"
         return f"{self.suite or 'a suite'}: {holds}, digest {self.digest}"
 
     def draw(self, file: Path) -> None:
-        """Draw the categories and the sizes to a file."""
+        """Draw the numbers of tasks by category and the sizes of tasks, and write the figure to a file."""
         from lmrbench.report.figures import draw_suite
 
         draw_suite(
@@ -131,10 +135,10 @@ class Summary:
 
 
 def summary(every_task: Sequence[Task], tasks: Sequence[Task], facts: Suite | None) -> Summary:
-    """Summarize tasks of a suite.
+    """Summarize the chosen tasks of a suite.
 
     Args:
-        every_task: All tasks, which the digest covers.
+        every_task: All tasks of the suite, from which the digest is computed.
         tasks: The tasks to count.
         facts: The content of suite.toml, if there is one.
     """
