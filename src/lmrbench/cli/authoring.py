@@ -40,7 +40,7 @@ def new(
         list[str] | None,
         Argument(
             metavar="[REPOSITORY] [TARGET]",
-            help="A folder with Python files (left out with --source), and the function to mask, such as "
+            help="A folder with Python files (omit it with --source), and the function to mask, such as "
             "simclr.py::SimCLR.info_nce_loss.",
         ),
     ] = None,
@@ -67,7 +67,7 @@ def new(
         ),
     ] = None,
     command: Annotated[
-        str, Option("--command", help="Command to run in the repository; calls of the target are recorded.")
+        str, Option("--command", help="Command to run in the repository. Its calls of the target are recorded.")
     ] = "python experiment.py",
     beside: Annotated[
         list[Path] | None,
@@ -79,7 +79,7 @@ def new(
     ] = None,
     paper: Annotated[
         Path | None,
-        Option("--paper", metavar="FILE", help="The paper, as PDF or text, from which the summary is outlined."),
+        Option("--paper", metavar="FILE", help="The paper, as PDF or text; used for an outline of the summary."),
     ] = None,
     category: Annotated[
         str, Option(help="One of the categories in suite.toml; any name in a suite without that file.")
@@ -89,11 +89,11 @@ def new(
     """Make a task from a repository and a function.
 
     The command copies the repository, records calls of the target, proposes and audits a check, and lists the work that
-    is left. With --source nothing is copied: task.toml pins the published code by its digest, and the code is fetched
-    into the cache.
+    is left to do. With --source, nothing is copied: task.toml pins the published code by its digest, and the code is
+    fetched into the cache.
 
-    With --source and --since, and without TARGET, no task is made. Instead, the command lists the functions, classes
-    and methods that are new in a package, beginning with those that name a paper. No code of the package is run. --json
+    With --source and --since but no TARGET, no task is made. Instead, the command lists the functions, classes and
+    methods that are new in a package, beginning with those that name a paper. No code of the package is run. --json
     includes short definitions, which the table leaves out.
 
     Existing files are kept, so the command can be run again after a change or an interruption.
@@ -104,10 +104,10 @@ def new(
         _list_new(source, since, json)
         return
     if json:
-        raise UsageError("--json: needs --source and --since, without a TARGET")
+        raise UsageError("--json: needs --source and --since, and no TARGET")
     repository, target = parsed(places or (), source)
     if to is None or slug is None:
-        raise UsageError("to make a task, name its suite and its paper: --to DIR --slug SLUG")
+        raise UsageError("to make a task, name its suite and its paper with --to DIR --slug SLUG")
     with staged() as (_, advance):
         if source is not None and since is not None:
             source = require_new(source, since, target, advance)
@@ -151,8 +151,8 @@ def mask(
 ) -> None:
     """Mask functions of a repository and show the difference.
 
-    The bodies of the functions are removed, and every other byte stays. With --to, the masked repository is written and
-    no difference is shown. The last line lists the targets in the form of task.toml.
+    The bodies of the functions are removed, and nothing else is changed. With --to, the masked repository is written
+    instead of showing the difference. The last line lists the targets in the form of task.toml.
     """
     files, masked, chosen = masking.mask_targets(repository, [parsed_target(text) for text in targets], closure)
     if to is not None:
@@ -236,7 +236,7 @@ def accept(
     file: Annotated[Path, Argument(help="The file that `lmrbench task audit --adversary` wrote.")],
     task: Annotated[str, Argument(metavar="TASK", help="The task, such as dpo/preference_loss.")],
     number: Annotated[int, Argument(min=0, help="The number of the version in the list of findings.")],
-    name: Annotated[str, Argument(help="The new name of the version, such as beta_ignored.")],
+    name: Annotated[str, Argument(help="A name for the version, such as beta_ignored.")],
     suite: options.Suite = None,
 ) -> None:
     """Add an adversary's version of the targets to the task's wrong versions or rewrites.
@@ -274,12 +274,12 @@ def import_(
     """Make a suite from a clone of the public edition of LMR-BENCH.
 
     Each golden is inserted into the research code, and masks are computed from the result. The edition's golden files,
-    unit tests and bytecode are not copied. No code of the clone is run. All commands then read the suite with --suite
-    SUITE.
+    unit tests and bytecode are not copied. No code of the clone is run. Afterwards, use the suite in all commands with
+    --suite SUITE.
 
-    A task gets a check of ordinary cases, and can be graded, if its function can be observed without its repository.
-    All other tasks can be listed, shown, exported, collected and judged. Everything that was left out is listed with
-    the reason.
+    If a task's function can be observed without the repository, the task gets a check of ordinary cases and can be
+    graded. All other tasks can be listed, shown, exported, collected and judged. Everything that was left out is listed
+    with the reason.
 
     With --runs, `lmrbench report DIR --labels DIR/labels.jsonl` shows the published results, and `lmrbench grade
     DIR/RUN --suite SUITE` grades the published answers again.
@@ -300,4 +300,7 @@ def import_(
         raise typer.Exit(1)
     if not json:
         checked = sum(bool(item.check) for item in found.tasks)
-        say(f"{to}: {counted(len(found.tasks), 'task')}, of which {checked} can be graded; lmrbench list --suite {to}")
+        say(
+            f"{to}: {counted(len(found.tasks), 'task')}, of which {checked} can be graded; "
+            f"list them with lmrbench list --suite {to}"
+        )

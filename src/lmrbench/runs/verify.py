@@ -110,7 +110,7 @@ def require_gradable(file: Path, submissions: Sequence[Submission], tasks: Mappi
 
 
 def seeds_to_verify(folder: Path, seed: int | None) -> tuple[int, ...]:
-    """Return `seed` if given, or else the fresh seeds of an unfinished verification in the folder, or else a new seed."""
+    """Return `seed` if given, or else the fresh seeds of an unfinished verification in `folder`, or else a new seed."""
     return seeds_of(folder, seed, (len(drawn_seeds(folder)) or 1) if seed is None else None)
 
 
