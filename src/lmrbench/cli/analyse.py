@@ -32,10 +32,10 @@ def agreement(
 ) -> None:
     """Measure how far judges, people and unit tests agree on the same answers.
 
-    For each pair of raters, the tables show how often they agree, how often one says CC and the other LI, and Cohen's
-    kappa. For all annotators and for all judges, they show Fleiss' kappa and Krippendorff's alpha. For the tests, a
-    correct answer counts as CC, any other as LI. Intervals come from resampling papers. If a measure is undefined, the
-    reason is shown instead.
+    For each pair of raters, the tables show how often they agree, how often one says CC (completely correct) and the
+    other LI (logic incorrect), and Cohen's kappa. For all annotators and for all judges, they show Fleiss' kappa and
+    Krippendorff's alpha. For the tests, a correct answer counts as CC, any other as LI. Intervals come from resampling
+    papers. If a measure is undefined, the reason is shown instead.
     """
     from lmrbench.judging.labels import read_labels
     from lmrbench.report.measures.raters import compare_runs
@@ -69,7 +69,7 @@ def actions(
         Option(
             "--outcomes",
             metavar="FILE",
-            help="With --events: a CSV file with the columns task and solved (yes or no) and, if needed, system.",
+            help="With --events: a CSV file with columns task, solved (yes or no) and, for several systems, system.",
         ),
     ] = None,
     json: options.Json = False,
@@ -177,9 +177,9 @@ def published(
 ) -> None:
     """Recompute the figures of the LMR-BENCH paper from its published records.
 
-    For each figure, the table says whether the recomputed value is exact or differs, or why it can't be recomputed. A
-    second table shows how far the judge, people and unit tests agree, with intervals from resampling papers. For tests
-    on the actions of agents, see `lmrbench analyse actions`.
+    For each figure, the table says whether the recomputed value equals the published one, or why the figure can't be
+    recomputed. A second table shows how far the judge, people and unit tests agree, with intervals from resampling
+    papers. For tests on the actions of agents, see `lmrbench analyse actions`.
 
     With a clone, the labels, the judge's answers, the results of unit tests and the OpenHands logs are read from the
     clone. Records that can't be read are left out, with a warning.

@@ -40,7 +40,8 @@ def audit(
     adversary: Annotated[
         str | None,
         Option(
-            metavar="MODEL", help="Have a model write wrong and right versions, and grade them, instead of auditing."
+            metavar="MODEL",
+            help="Instead of auditing, have a model write wrong and right versions of the targets, and grade them.",
         ),
     ] = None,
     wrong: Annotated[int, Option(help="Number of wrong versions of each task.", min=0, rich_help_panel=ADVERSARY)] = 12,

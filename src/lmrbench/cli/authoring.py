@@ -62,8 +62,8 @@ def new(
         str | None,
         Option(
             metavar="VERSION",
-            help="An earlier version of the package. Without TARGET, list the definitions added since; with "
-            "TARGET, check that TARGET is new.",
+            help="An earlier version of the package. Without TARGET, list the definitions added since then; "
+            "with TARGET, check that TARGET is new.",
         ),
     ] = None,
     command: Annotated[
@@ -256,7 +256,7 @@ def import_(
         Path,
         Argument(
             metavar="DIR",
-            help="A clone of its repository, or the folder benchmark or benchmark/datasets in it.",
+            help="A clone of the edition's repository, or the folder benchmark or benchmark/datasets in the clone.",
         ),
     ],
     to: Annotated[Path, Option("--to", metavar="SUITE", help="The suite folder to make, new or empty.")],

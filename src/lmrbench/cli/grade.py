@@ -112,7 +112,7 @@ class GradingOptions:
 
     @property
     def fresh_seeds(self) -> int | None:
-        """The number of fresh seeds to draw; None for a known seed."""
+        """The number of fresh seeds to draw; None to use the seed given with --seed or the installation's own."""
         return 1 if self.blind and self.seed is None and self.seeds is None else self.seeds
 
 

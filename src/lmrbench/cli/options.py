@@ -50,7 +50,7 @@ Sandbox = Annotated[
         "--sandbox",
         metavar="NAME",
         help="The sandbox to grade in. auto takes the first of bubblewrap, landlock and docker that works; process "
-        "does not isolate (docs/security.md). `lmrbench setup doctor` lists all.",
+        "does not isolate (docs/security.md). `lmrbench setup doctor` lists all sandboxes.",
     ),
 ]
 Workers = Annotated[int | None, advanced("--workers", min=1, help="Number of warm workers; by default one per core.")]

@@ -52,7 +52,7 @@ def export(
     """Write the files that a solver gets for each task.
 
     These are the masked repository, the summary of the paper and the instruction. Answers are written only with
-    --goldens, and in the format harbor, where agents do not see them.
+    --goldens, or in the format harbor, in which agents do not see them.
     """
     write = exporter(format, goldens)
     tasks = select(suite, patterns, tier, fresh).chosen

@@ -60,10 +60,7 @@ def list_tasks(
     else:
         show(tasks_sheet(found.chosen, tier))
         say(tiers_line(found.every))
-        what = (
-            "the workspace of one may contain functions that another asks for, so do not give tasks of several tiers "
-            "to the same solver"
-        )
+        what = "do not give tasks of several tiers to the same solver"
         if warning := tiers_warning(found.chosen, what):
             say(warning)
 

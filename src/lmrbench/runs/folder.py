@@ -57,7 +57,7 @@ def read_submissions(path: Path) -> list[Submission]:
     else:
         submissions = [item.submission() for item in read_submitted_lines(file, ForeignSubmission)]
     if not submissions:
-        raise RecordError(f"{file}: holds no submissions; `lmrbench collect` adds them")
+        raise RecordError(f"{file}: holds no submissions; use `lmrbench collect` to add some")
     seen: set[Answer] = set()
     for number, item in enumerate(submissions, 1):
         if item.answer in seen:

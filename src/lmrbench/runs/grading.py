@@ -68,7 +68,7 @@ def grade_run(
                 kind = "without reasons (--blind)" if before.blind else "with reasons"
                 raise RecordError(f"{folder}: holds grades {kind}; choose another folder with --out")
             if before.fail_fast != plan.fail_fast:
-                kind = "that stopped at the first failure (--fail-fast)" if before.fail_fast else "for all cases"
+                kind = "for the cases up to the first failure (--fail-fast)" if before.fail_fast else "for all cases"
                 raise RecordError(f"{folder}: holds grades {kind}; choose another folder with --out")
         write_submissions(folder, submissions)
         named = {item.task for item in read_lines(folder / SUBMISSIONS, Submission)}
@@ -121,7 +121,7 @@ def take_over(folder: Path) -> tuple[dict[GradeTerms, bytes], int]:
         folder: The run folder.
 
     Returns:
-        The JSON of each reusable grade by its terms, and the number of grades that were moved.
+        The JSON of each reusable grade by its terms (see `GradeTerms`), and the number of grades that were moved.
     """
     grades: dict[GradeTerms, bytes] = {}
     ours: list[bytes] = []

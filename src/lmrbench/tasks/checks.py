@@ -66,7 +66,7 @@ def _looks_up(call: ast.Call) -> bool:
 def drawing(check: str, function: str = "cases") -> str:
     """Return the source of a check whose `observe` draws the cases of another check.
 
-    This `observe` maps `{"seed": ...}` to the names of the cases, the numbers of the edge cases, and the encoded cases.
+    This `observe` maps `{"seed": ...}` to the names of the cases, the indices of the edge cases, and the encoded cases.
     Ordinary cases come first.
 
     Args:

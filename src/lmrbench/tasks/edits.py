@@ -17,7 +17,7 @@ Sentence = Annotated[str, StringConstraints(pattern=r'^[^\n\\]*[^\s\\"]$')]
 
 
 class LineEdit(Record):
-    """A replacement of whole lines in one place of a text.
+    """A replacement of whole lines at one place in a text.
 
     Attributes:
         old: The lines to replace, which occur exactly once in the original text.
@@ -39,7 +39,7 @@ class FileEdit(LineEdit):
 
 
 def edited(base: str, edits: Sequence[LineEdit], where: str) -> str:
-    """Return a text after edits. Each edit refers to the lines of the original text.
+    """Apply edits to a text and return the result. Each edit refers to the lines of the original text.
 
     Args:
         base: The original text.

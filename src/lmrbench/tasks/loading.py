@@ -55,7 +55,7 @@ def suite_folders(folder: Path) -> tuple[Path, ...]:
 
 
 def suite_name(tasks: Iterable[Task]) -> str:
-    """Return the names and versions of the suites of tasks, joined by "and"; "" if no suite has a suite.toml."""
+    """Return the names and versions of the suites that tasks belong to, joined by "and"; "" if they have none."""
     return " and ".join(dict.fromkeys(str(task.suite) for task in tasks if task.suite))
 
 
@@ -164,7 +164,7 @@ def load_repository(folder: Path) -> Mapping[str, bytes]:
     if source is None:
         return folder_files(folder / "repo")
     if (folder / "repo").exists():
-        raise TaskError(f"{file}: source: the folder repo/ exists too; remove one of the two")
+        raise TaskError(f"{file}: source: the folder repo/ exists, too; remove the folder or this key")
     overlay = folder_files(folder / "overlay") if (folder / "overlay").is_dir() else {}
     return Tree(folder, validated(Source, source, file, "source"), overlay)
 

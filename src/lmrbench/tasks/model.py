@@ -115,8 +115,8 @@ class Suite(Record):
         categories: The title of each category, by its name. If empty, tasks may name any category.
         edition: The number of tasks of each category in the published benchmark that the suite follows (the table
             `[published]`).
-        suites: The suites that this one combines; it has no papers of its own then. Each is `core`, `real`, `live`, or
-            a path relative to the folder of this suite.
+        suites: The suites that this one combines, if it has no papers of its own. Each is `core`, `real`, `live`, or a
+            path relative to the folder of this suite.
     """
 
     name: Name
@@ -171,7 +171,7 @@ class Paper(Record):
         year: The year of publication.
         venue: The venue.
         url: The address of the paper.
-        code: The address of its published code.
+        code: The address of the code that the authors published.
         published: The date of the paper's first version on arXiv, or else the date of the proceedings.
         released: The first release of a package that contains the method, or None if no package does.
         requirements: The packages that the paper's code needs, in pip's syntax. They must be installed with lmrbench or
@@ -242,7 +242,7 @@ class DrawId:
     Attributes:
         count: The number of deviations.
         seed: The seed.
-        entangled: Whether several deviations are taken from the same stage of the experiment, instead of one from each.
+        entangled: Whether several deviations come from the same stage of the experiment, instead of one from each.
     """
 
     count: int
@@ -292,8 +292,8 @@ class TaskEntry(Record):
         only_logs: Facts about a method that only its logged results reveal. Prompts state them, because nothing can be
             run in the prompt setting.
         check: The file with `cases(seed)` and `observe(case)`; "" for a task that cannot be graded.
-        imports: The top-level imports that the targets and the check need; None for those of the source or the
-            repository.
+        imports: The top-level imports that the targets and the check need. If None, they are those that `[source]`
+            lists or, without a source, all imports of the repository and the check.
         tolerance: The tolerance of floats in observations.
         tolerances: Tolerances for single top-level keys of the observations.
         similarities: Similarities for the texts in single top-level keys of the observations.

@@ -1,4 +1,4 @@
-"""Apply a unified diff to the goal files of a task, at the places where `git apply` would apply it.
+"""Apply a unified diff to the goal files of a task (its files with targets), where `git apply` would apply it.
 
 If the lines of a hunk are not at the place that its header names, the hunk is applied at the nearest place where they
 are; of two equally near places, the later one is tried first. Git applies some hunks only at the start or end of a
@@ -89,7 +89,7 @@ def _without_prefix(path: str) -> str:
 
 
 def _goal(path: str, goals: Mapping[str, str]) -> str | None:
-    """Return the goal file that a path names, or None. Git's prefixes and the folder of the repository are ignored."""
+    """Return the goal file that a path names, or None. Git's prefixes and a leading `repo/` are ignored."""
     for name in (path, _without_prefix(path)):
         if (found := name.removeprefix(f"{REPO}/")) in goals:
             return found

@@ -24,7 +24,7 @@ def select(tasks: Iterable[Task], patterns: Iterable[str], tier: Tier = "functio
         tasks: The tasks to select from.
         patterns: Slugs of papers, categories, or globs over task ids. Without patterns, all tasks of the tier are
             selected. A full task id selects its task in any tier.
-        tier: The tier of all tasks that are not selected by a full task id.
+        tier: The tier to select from. Only a full task id selects a task of another tier.
 
     Raises:
         TaskError: A pattern selects nothing, or there are no patterns and no tasks of the tier.
@@ -44,7 +44,7 @@ def select(tasks: Iterable[Task], patterns: Iterable[str], tier: Tier = "functio
             raise TaskError(f"no task{where} is named {pattern!r}{guess}")
         chosen |= named
     if not patterns and not of_tier:
-        raise TaskError(f"there is no task of the tier {tier}; `lmrbench list` shows the others")
+        raise TaskError(f"there is no task of the tier {tier}; choose another tier with --tier")
     return tuple(task for task in tasks if task.id in chosen) if patterns else tuple(of_tier)
 
 
@@ -94,7 +94,10 @@ def select_with_draws(
 
 
 def _fresh(seed: int, number: int) -> list[DrawId]:
-    """Return the new draws of paper `number`. Over all papers, half of the draws of each size above 1 are entangled."""
+    """Return the new draws of the paper with index `number`.
+
+    Over all papers, half of the draws of each size above 1 are entangled.
+    """
     return [DrawId(count, seed, count > 1 and (number + place) % 2 == 1) for place, count in enumerate(LADDER)]
 
 

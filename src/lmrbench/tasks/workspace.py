@@ -1,9 +1,9 @@
 """Compute the workspace that a solver sees.
 
-There are three views of the code: `full` (the masked repository), `paper+file` (only its goal files) and `paper` (only
-the signatures of the targets). Each comes with the summary of the paper and an instruction, and the same task always
-yields the same bytes. No view contains the body of a target of any task of the paper, a check, version history,
-bytecode or the output of a notebook.
+There are three views of the code: `full` (the masked repository), `paper+file` (only its goal files, which contain the
+targets) and `paper` (only the signatures of the targets). Each comes with the summary of the paper and an instruction.
+The same task always yields the same bytes. No view contains the body of a target of any task of the paper, a check,
+version history, bytecode or the output of a notebook.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Repositories that are not part of the suite: their origin, and their files in the cache.
 
-`[source]` of a task.toml pins a package of an index, a commit of a Git repository, or an archive. `lmrbench setup
-fetch` stores it in the user's cache, from which its files are read. No part of it is written to the
-suite's folder.
+`[source]` of a task.toml pins a package on an index, a commit of a Git repository, or an archive. `lmrbench setup
+fetch` stores it in the user's cache, from which its files are read. No part of it is written to the suite's folder.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class Twin(Record):
     Attributes:
         name: The name of the file.
         of: The name of the original task.
-        why: A sentence about the change.
+        why: A sentence that describes the change.
         summary: Edits of the paper's summary.
         instruction: Edits of the instruction.
         repo: Edits of the repository, which yield the twin's reference.
