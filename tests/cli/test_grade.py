@@ -72,7 +72,7 @@ def test_a_whole_export_is_taken_in_but_for_what_was_left_unedited(two_papers, t
     edited.write_bytes((two_papers / "toy" / "repo" / "blending.py").read_bytes())
     result = run("collect", "work", "--system", "me", "--suite", two_papers, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
-    assert "work/other/blend: the masked functions are as they were exported; left out" in result.stderr
+    assert "work/other/blend: the masked functions are unchanged; left out" in result.stderr
     (line,) = (tmp_path / "submissions.jsonl").read_text().splitlines()
     assert json.loads(line)["task"] == "toy/blend"
 
@@ -238,7 +238,7 @@ def test_a_file_never_merges_into_the_run_of_another(toy_suite, tmp_path):
     assert json.loads(line)["code"] == RIGHT
 
     # To a folder that is named, they are added with a word.
-    merged = "lmrbench: runs/answers: also holds 1 answer that second/answers.jsonl does not hold\n"
+    merged = "lmrbench: runs/answers: also holds 1 answer missing from second/answers.jsonl\n"
     assert grade("second/answers.jsonl", "--out", "runs/answers") == (0, merged)
     assert grade("second/answers.jsonl", "--out", "runs/second") == (0, "")
 

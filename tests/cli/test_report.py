@@ -247,13 +247,13 @@ def test_why_without_a_task_lists_the_failures_of_the_run(graded):
     assert result.returncode == 0, result.stderr
     rows = [line.split() for line in result.stdout.splitlines()]
     assert [row[:3] for row in rows if "toy/blend" in row] == [["me", "toy/blend", "1"], ["me", "toy/blend", "2"]]
-    assert result.stdout.endswith("2 of 4 answers failed in a case\n")
+    assert result.stdout.endswith("2 of 4 answers failed at least one case\n")
     found = json.loads(run("why", graded, "--json", "--sample", 2, cwd=graded.parent).stdout)["failures"]
     assert [(item["system"], item["sample"], item["first_failure"]["verdict"]) for item in found] == [
         ("me", 2, "missing")
     ]
     none = run("why", graded, "--system", "you", cwd=graded.parent)
-    assert (none.returncode, none.stdout) == (0, "0 of 1 answer failed in a case\n")
+    assert (none.returncode, none.stdout) == (0, "0 of 1 answer failed at least one case\n")
 
 
 def test_why_works_where_the_answers_themselves_are_not_there(graded, toy_suite, tmp_path):
@@ -262,4 +262,4 @@ def test_why_works_where_the_answers_themselves_are_not_there(graded, toy_suite,
     result = run("why", "run", "toy/blend", "--suite", toy_suite, "--system", "me", "--sample", 1, cwd=tmp_path)
     assert result.returncode == 0, result.stderr
     assert "mismatch" in result.stdout
-    assert "holds the grade but not the answer" in result.stdout
+    assert "contains the grade but not the answer" in result.stdout

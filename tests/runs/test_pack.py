@@ -249,7 +249,7 @@ def test_another_pack_and_a_second_verification_need_a_folder_of_their_own(packe
         Submission(system="me", task="toy/blend", code="other").model_dump_json() + "\n"
     )
     pack.write_pack(other, tmp_path / "other.zip")
-    with pytest.raises(UsageError, match="holds other answers"):
+    with pytest.raises(UsageError, match="holds answers that differ"):
         begin(pack.read_pack(tmp_path / "other.zip"), tmp_path / "verified")
 
 

@@ -148,7 +148,10 @@ def test_what_a_requirement_requires_in_turn_must_be_met_too(links, tmp_path, mo
     ("requirement", "said"),
     [
         ("blend base =", "'blend base =' is not a requirement in pip's syntax"),
-        ("blend_base @ file:///home/blend_base", "is a URL; expected the name of a package and its versions"),
+        (
+            "blend_base @ file:///home/blend_base",
+            "is a URL; expected a package name, with a range of versions if needed",
+        ),
     ],
 )
 def test_a_requirement_that_names_no_versions_of_a_package_is_refused(suite, requirement, said):

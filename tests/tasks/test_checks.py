@@ -54,7 +54,7 @@ def test_a_helper_of_both_halves_stays():
 
 @pytest.mark.parametrize("lookup", ["globals()['rounded']", "eval('rounded')", "exec('rounded')"])
 def test_a_lookup_that_hides_what_is_needed_is_refused_with_its_line(lookup):
-    with pytest.raises(TaskError, match=r"line 27: \w+\(\) hides which names `observe` needs"):
+    with pytest.raises(TaskError, match=r"line 27: \w+\(\) hides the names that `observe` needs"):
         observing(CHECK.replace("return _observe([", f"return {lookup}(["))
 
 

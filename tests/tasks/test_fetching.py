@@ -216,7 +216,7 @@ def test_a_package_comes_from_the_index_that_pip_is_configured_for(monkeypatch, 
     (page / "index.html").write_text(f"<html><body>{yanked}</body></html>")
     with pytest.raises(SourceError, match="was yanked from the index: broken"):
         fetch(pinned(sha256="1" * 64, **wanted))
-    with pytest.raises(SourceError, match="no index of pip's configuration holds other"):
+    with pytest.raises(SourceError, match="no index in pip's configuration has the file other"):
         fetch(pinned(package="other==2.0", file="other-2.0.whl", sha256="2" * 64))
 
 
@@ -239,7 +239,7 @@ def test_tasks_on_fetched_code_are_listed_before_and_work_after(suite):
     runner = CliRunner()
     [task] = load_suite(suite)
     before = grading_digest(task)
-    with pytest.raises(TaskError, match=rf"toy: .* is not fetched: lmrbench setup fetch --suite {suite} toy"):
+    with pytest.raises(TaskError, match=rf"toy: .* is missing; run lmrbench setup fetch --suite {suite} toy"):
         workspace_files(task, "full")
     assert "toy/blend" in runner.invoke(app, ["list", "--suite", str(suite)]).output
 
@@ -268,7 +268,7 @@ def test_twins_on_fetched_code_are_listed_before_and_edit_it_after(suite):
     before = [grading_digest(task) for task in (original, twin)]
     audited = audit_digest(twin)
     assert before[0] != before[1]
-    with pytest.raises(TaskError, match=r"toy: .* is not fetched: lmrbench setup fetch"):
+    with pytest.raises(TaskError, match=r"toy: .* is missing; run lmrbench setup fetch"):
         workspace_files(twin, "full")
 
     runner = CliRunner()

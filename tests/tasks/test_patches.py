@@ -56,7 +56,7 @@ def test_a_new_file_and_a_renamed_one_may_be_a_goal_file():
     assert patched(FILES, new) == ({GOAL: "x = 1\ny = 2\n"}, ())
     renamed = f"diff --git a/{GOAL} b/other.py\nsimilarity index 90%\nrename from {GOAL}\nrename to other.py\n"
     renamed += f"--- a/{GOAL}\n+++ b/other.py\n{HUNK}"
-    assert patched(FILES, renamed) == ({GOAL: DONE}, (f"{GOAL}: renamed to other.py; taken as {GOAL}",))
+    assert patched(FILES, renamed) == ({GOAL: DONE}, (f"{GOAL}: renamed to other.py; the change is applied to {GOAL}",))
 
 
 def test_other_files_are_named_and_left_out():

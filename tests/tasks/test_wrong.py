@@ -142,7 +142,7 @@ FACTORS = "    factors = weights(len(values))"
         (entry(FACTORS, FACTORS), f"mine: an edit changes nothing: {FACTORS!r}"),
         (
             entry(FACTORS, "") + f'[[mine.edits]]\nold = "{FACTORS}\\n    if not values:"\nnew = ""\n',
-            f"mine: another edit changes lines of '{FACTORS}\\n    if not values:' too",
+            f"mine: another edit also changes lines of '{FACTORS}\\n    if not values:'",
         ),
         (entry("", "    pass"), "mine.edits.0.old: "),
         (f'{BASE}\n[mine]\nwhy = "Is wrong."\n', "mine.edits: is missing"),
@@ -152,7 +152,7 @@ FACTORS = "    factors = weights(len(values))"
         (entry(FACTORS, "", why="Two\\nlines."), "mine.why: "),
         (entry(FACTORS, "").replace("[[", 'of = "unscaled"\n[['), "mine.of: unknown key"),
         (entry(FACTORS, "") + "count = 2\n", "mine.edits.0.count: unknown key"),
-        (entry(FACTORS, "").replace("base", "text"), "base: is missing; add the text that the versions edit"),
+        (entry(FACTORS, "").replace("base", "text"), "base: is missing; add the text that the edits apply to"),
         (entry(FACTORS, "", name="unscaled"), "unscaled: the file blend/unscaled.py has the same name; remove one"),
         ("base = ", "Invalid value"),
     ],

@@ -124,7 +124,7 @@ def common(
 
 
 def main() -> None:
-    """Run the command line. Errors of lmrbench and of the operating system are printed in one line."""
+    """Run the command line. Errors of lmrbench and of the operating system are printed on standard error."""
     replace_what_cannot_be_printed()
     signal.signal(signal.SIGINT, raise_interrupted)
     signal.signal(signal.SIGTERM, raise_interrupted)

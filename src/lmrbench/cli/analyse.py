@@ -32,10 +32,10 @@ def agreement(
 ) -> None:
     """Measure how far judges, people and unit tests agree on the same answers.
 
-    For each pair of raters, the tables show how often they agree, how often one says CC and the other LI, and Cohen's
-    kappa. For all annotators and for all judges, they show Fleiss' kappa and Krippendorff's alpha. An answer that is
-    correct by the tests counts as CC, any other as LI. Intervals come from resampling papers. If a measure is
-    undefined, the reason is shown instead.
+    For each pair of raters, the tables show how often they agree, how often one says CC (completely correct) and the
+    other LI (logic incorrect), and Cohen's kappa. For all annotators and for all judges, they show Fleiss' kappa and
+    Krippendorff's alpha. For the tests, a correct answer counts as CC, any other as LI. Intervals come from resampling
+    papers. If a measure is undefined, the reason is shown instead.
     """
     from lmrbench.judging.labels import read_labels
     from lmrbench.report.measures.raters import compare_runs
@@ -59,7 +59,9 @@ def actions(
     events: Annotated[
         list[Path] | None,
         Option(
-            "--events", metavar="DIR", help="A folder of OpenHands events, named after their model. May be repeated."
+            "--events",
+            metavar="DIR",
+            help="A folder of OpenHands events that is named after the model. May be repeated.",
         ),
     ] = None,
     outcomes: Annotated[
@@ -67,7 +69,7 @@ def actions(
         Option(
             "--outcomes",
             metavar="FILE",
-            help="With --events: a CSV file with the columns task and solved (yes or no) and, if needed, system.",
+            help="With --events: a CSV file with columns task, solved (yes or no) and, for several systems, system.",
         ),
     ] = None,
     json: options.Json = False,
@@ -98,12 +100,12 @@ def actions(
 
 @app.command()
 def structure(runs: options.Runs, suite: options.Suite = None, json: options.Json = False) -> None:
-    """Regress passing on the structure of the repository.
+    """Regress the success of answers on the structure of the repository.
 
-    A logistic regression on directory depth, branching, imbalance and goal length, each standardised over the answers,
-    and on systems, with the first system as the baseline. Standard errors are clustered by paper. One regression uses
-    the measures as the LMR-BENCH paper defines them, and a second one those of lmrbench, which count files and masked
-    lines.
+    Two logistic regressions predict whether an answer passes from directory depth, branching, imbalance and goal
+    length, each standardised over the answers, and from the system, with the first system as the baseline. Standard
+    errors are clustered by paper. The first regression uses the measures as the LMR-BENCH paper defines them. The
+    second one uses those of lmrbench, which count files and masked lines.
     """
     from lmrbench.integrations.lmr_bench.structure import regressions
 
@@ -122,11 +124,11 @@ def structure(runs: options.Runs, suite: options.Suite = None, json: options.Jso
 
 @app.command()
 def ablation(runs: options.Runs, json: options.Json = False) -> None:
-    """Compare the rates of a system with different inputs: full, paper+file and paper.
+    """Compare the rates of each system between different inputs: full, paper+file and paper.
 
-    Name the runs of one or several systems with different --inputs. For each system, the tables show the rate for each
-    of these inputs on the tasks that have an answer in all of the system's runs, and the paired differences, with the
-    tests of `lmrbench report`.
+    Give the runs of one or several systems with different --inputs. For each system, the tables show the rate with each
+    of these inputs on the tasks that have an answer in all of the system's runs. They also show the paired differences,
+    with the same tests as in `lmrbench report`.
     """
     from lmrbench.report.measures.ablation import ablations
 
@@ -142,7 +144,7 @@ def ablation(runs: options.Runs, json: options.Json = False) -> None:
 
 @app.command()
 def errors(runs: options.Runs, labels: options.LabelFiles = None, json: options.Json = False) -> None:
-    """Count the errors of answers that judges or people do not call completely correct, by class.
+    """Count errors by class, in answers that judges or people do not call completely correct.
 
     Errors are counted for each system and each rater. Each answer counts once.
     """
@@ -175,9 +177,9 @@ def published(
 ) -> None:
     """Recompute the figures of the LMR-BENCH paper from its published records.
 
-    For each figure, the table says whether the recomputed value is exact or differs, or why it can't be recomputed. A
-    second table shows how far the judge, people and unit tests agree, with intervals from resampling papers. For tests
-    on the actions of agents, see `lmrbench analyse actions`.
+    For each figure, the table says whether the recomputed value equals the published one, or why the figure can't be
+    recomputed. A second table shows how far the judge, people and unit tests agree, with intervals from resampling
+    papers. For tests on the actions of agents, see `lmrbench analyse actions`.
 
     With a clone, the labels, the judge's answers, the results of unit tests and the OpenHands logs are read from the
     clone. Records that can't be read are left out, with a warning.
@@ -200,14 +202,18 @@ def published(
 @app.command()
 def familiarity(
     model: Annotated[
-        str, Argument(metavar="MODEL", help="A folder, a name on the Hugging Face hub, or a model of --server.")
+        str,
+        Argument(
+            metavar="MODEL", help="A folder, a name on the Hugging Face hub, or, with --server, a model of the server."
+        ),
     ],
     runs: Annotated[
         list[Path] | None,
-        Argument(metavar="[RUN]...", help=f"{options.RUNS_HELP} Correlates familiarity with success."),
+        Argument(metavar="[RUN]...", help=f"{options.RUNS_HELP} Their success is correlated with familiarity."),
     ] = None,
     server: Annotated[
-        str | None, Option(metavar="URL", help="Ask a server that returns log-probabilities of prompts, as vLLM does.")
+        str | None,
+        Option(metavar="URL", help="URL of a server that returns the log-probabilities of prompts, such as vLLM."),
     ] = None,
     task: options.Tasks = None,
     window: Annotated[int, options.advanced(min=2, help="Context length of a local model, in tokens.")] = 2048,

@@ -40,7 +40,8 @@ def audit(
     adversary: Annotated[
         str | None,
         Option(
-            metavar="MODEL", help="Have a model write wrong and right versions, and grade them, instead of auditing."
+            metavar="MODEL",
+            help="Instead of auditing, have a model write wrong and right versions of the targets, and grade them.",
         ),
     ] = None,
     wrong: Annotated[int, Option(help="Number of wrong versions of each task.", min=0, rich_help_panel=ADVERSARY)] = 12,
@@ -61,14 +62,14 @@ def audit(
 ) -> None:
     """Measure whether the checks of tasks accept correct answers and reject wrong ones.
 
-    The golden must pass with all seeds, in fresh processes and on two threads. Rewrites must pass as well, `plain` only
-    the ordinary cases. The mask, cheats and wrong versions must fail; wrong versions marked `Edge: ...` may fail in
-    edge cases only. At least 95% of the golden's mutants must fail, both those of one expression and those of
-    behaviour. The column "by ordinary" is the share of mutants that the ordinary cases alone reject. The files of a
-    solver must not contain the answer, and must state every constant. The check must not contain an oracle, that is, a
-    name that gives the target's result. The column "fixed" is the share of cases whose observation is the same with
-    every seed; a share above a third is reported. The results are stored with the task as its certificate, which is
-    valid until the task or the auditor changes.
+    The golden must pass with all seeds, in fresh processes and on two threads. Rewrites must pass as well; `plain` need
+    only pass the ordinary cases. The mask, cheats and wrong versions must fail; wrong versions marked `Edge: ...` may
+    fail in edge cases only. At least 95% of the golden's mutants must fail, counted separately for mutants of one
+    expression and mutants of behaviour. The column "by ordinary" is the share of mutants that the ordinary cases alone
+    reject. The files of a solver must not contain the answer, and must state every constant. The check must not contain
+    an oracle, that is, a name that gives the target's result. The column "fixed" is the share of cases whose
+    observation is the same with every seed; a share above a third is reported. The results are stored with the task as
+    its certificate, which is valid until the task or the auditor changes.
 
     With --adversary, a model that never sees the check writes versions of each task's targets. Wrong versions that pass
     and right versions that fail are listed. If the command is interrupted, run it again to resume.
@@ -132,7 +133,7 @@ def _print(
 def _attack(
     tasks: Selection, model: str, wrong: int, right: int, file: Path, workers: int | None, sandbox: str, json: bool
 ) -> bool:
-    """Let a model attack tasks and print its versions. Return whether any version shows that a task needs work."""
+    """Let a model write versions of tasks, and print them. Return whether any version shows that a task needs work."""
     number = len(tasks.chosen) * (wrong + right)
     with open_pool(sandbox, suite_folders(tasks.suite), workers) as pool, progress_bars() as bars:
         attacks = attack_all(tasks.chosen, model, wrong, right, file, pool)

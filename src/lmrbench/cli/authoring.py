@@ -40,7 +40,7 @@ def new(
         list[str] | None,
         Argument(
             metavar="[REPOSITORY] [TARGET]",
-            help="A folder with Python files (left out with --source), and the function to mask, such as "
+            help="A folder with Python files (omit it with --source), and the function to mask, such as "
             "simclr.py::SimCLR.info_nce_loss.",
         ),
     ] = None,
@@ -62,12 +62,12 @@ def new(
         str | None,
         Option(
             metavar="VERSION",
-            help="An earlier version of the package. Without TARGET, list the definitions added since; with TARGET "
-            "alone, print it; with --to, check that TARGET is new.",
+            help="An earlier version of the package. Without TARGET, list the definitions added since then; "
+            "with TARGET alone, print its code; with --to as well, check that TARGET is new.",
         ),
     ] = None,
     command: Annotated[
-        str, Option("--command", help="Command to run in the repository; calls of the target are recorded.")
+        str, Option("--command", help="Command to run in the repository. Its calls of the target are recorded.")
     ] = "python experiment.py",
     beside: Annotated[
         list[Path] | None,
@@ -79,7 +79,7 @@ def new(
     ] = None,
     paper: Annotated[
         Path | None,
-        Option("--paper", metavar="FILE", help="The paper, as PDF or text, from which the summary is outlined."),
+        Option("--paper", metavar="FILE", help="The paper, as PDF or text; used for an outline of the summary."),
     ] = None,
     category: Annotated[
         str, Option(help="One of the categories in suite.toml; any name in a suite without that file.")
@@ -89,12 +89,12 @@ def new(
     """Make a task from a repository and a function.
 
     The command copies the repository, records calls of the target, proposes and audits a check, and lists the work that
-    is left. With --source nothing is copied: task.toml pins the published code by its digest, and the code is fetched
-    into the cache.
+    is left to do. With --source, nothing is copied: task.toml pins the published code by its digest, and the code is
+    fetched into the cache.
 
-    With --source and --since, and without TARGET, no task is made. Instead, the command lists the functions, classes
-    and methods that are new in a package, beginning with those that name a paper. No code of the package is run. --json
-    includes short definitions, which the table leaves out. With TARGET and without --to, its source is printed.
+    With --source and --since but no TARGET, no task is made. Instead, the command lists the functions, classes and
+    methods that are new in a package, beginning with those that name a paper. No code of the package is run. --json
+    includes short definitions, which the table leaves out. With TARGET and without --to, its code is printed.
 
     Existing files are kept, so the command can be run again after a change or an interruption.
     """
@@ -104,7 +104,7 @@ def new(
         _list_new(source, since, json)
         return
     if json:
-        raise UsageError("--json: needs --source and --since, without a TARGET")
+        raise UsageError("--json: needs --source and --since, and no TARGET")
     repository, target = parsed(places or (), source)
     if source is not None and since is not None:
         with staged() as (_, advance):
@@ -116,7 +116,7 @@ def new(
     else:
         released = None
     if to is None or slug is None:
-        raise UsageError("to make a task, name its suite and its paper: --to DIR --slug SLUG")
+        raise UsageError("to make a task, name its suite and its paper with --to DIR --slug SLUG")
     with staged() as (_, advance):
         wanted = NewTask(to, slug, category, target, repository, source, command, tuple(beside or ()), paper, released)
         task, decisions = make(wanted, say, advance)
@@ -141,7 +141,7 @@ def _print_definition(target: Target, definition: NewDefinition) -> None:
 
 
 def _print_left_to_do(task: Task, decisions: Sequence[str]) -> None:
-    """Print the masked target of a new task and the work that is left to its author, audit the task, and print more."""
+    """Print the masked target of a new task and the work that is left; then audit the task, and print its shortfalls."""
     print(f"\nThe masked target:\n\n{_as_text(goal_signatures(task)[task.targets[0]])}")
     command = f"lmrbench task audit {task.paper.slug} --suite {task.folder.parent} --quick"
     print(f"\nLeft to do (`{command}` shows the mutants that survive):")
@@ -172,8 +172,8 @@ def mask(
 ) -> None:
     """Mask functions of a repository and show the difference.
 
-    The bodies of the functions are removed, and every other byte stays. With --to, the masked repository is written and
-    no difference is shown. The last line lists the targets in the form of task.toml.
+    The bodies of the functions are removed, and nothing else is changed. With --to, the masked repository is written
+    instead of showing the difference. The last line lists the targets in the form of task.toml.
     """
     files, masked, chosen = masking.mask_targets(repository, [parsed_target(text) for text in targets], closure)
     if to is not None:
@@ -257,7 +257,7 @@ def accept(
     file: Annotated[Path, Argument(help="The file that `lmrbench task audit --adversary` wrote.")],
     task: Annotated[str, Argument(metavar="TASK", help="The task, such as dpo/preference_loss.")],
     number: Annotated[int, Argument(min=0, help="The number of the version in the list of findings.")],
-    name: Annotated[str, Argument(help="The new name of the version, such as beta_ignored.")],
+    name: Annotated[str, Argument(help="A name for the version, such as beta_ignored.")],
     suite: options.Suite = None,
 ) -> None:
     """Add an adversary's version of the targets to the task's wrong versions or rewrites.
@@ -277,7 +277,7 @@ def import_(
         Path,
         Argument(
             metavar="DIR",
-            help="A clone of its repository, or the folder benchmark or benchmark/datasets in it.",
+            help="A clone of the edition's repository, or the folder benchmark or benchmark/datasets in the clone.",
         ),
     ],
     to: Annotated[Path, Option("--to", metavar="SUITE", help="The suite folder to make, new or empty.")],
@@ -295,12 +295,12 @@ def import_(
     """Make a suite from a clone of the public edition of LMR-BENCH.
 
     Each golden is inserted into the research code, and masks are computed from the result. The edition's golden files,
-    unit tests and bytecode are not copied. No code of the clone is run. All commands then read the suite with --suite
-    SUITE.
+    unit tests and bytecode are not copied. No code of the clone is run. Afterwards, use the suite in all commands with
+    --suite SUITE.
 
-    A task gets a check of ordinary cases, and can be graded, if its function can be observed without its repository.
-    All other tasks can be listed, shown, exported, collected and judged. Everything that was left out is listed with
-    the reason.
+    If a task's function can be observed without the repository, the task gets a check of ordinary cases and can be
+    graded. All other tasks can be listed, shown, exported, collected and judged. Everything that was left out is listed
+    with the reason.
 
     With --runs, `lmrbench report DIR --labels DIR/labels.jsonl` shows the published results, and `lmrbench grade
     DIR/RUN --suite SUITE` grades the published answers again.
@@ -321,4 +321,7 @@ def import_(
         raise typer.Exit(1)
     if not json:
         checked = sum(bool(item.check) for item in found.tasks)
-        say(f"{to}: {counted(len(found.tasks), 'task')}, of which {checked} can be graded; lmrbench list --suite {to}")
+        say(
+            f"{to}: {counted(len(found.tasks), 'task')}, of which {checked} can be graded; "
+            f"list them with lmrbench list --suite {to}"
+        )

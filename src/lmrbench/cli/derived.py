@@ -17,11 +17,11 @@ _ADVANCED = ("model_args", "base_url", "connections", "retries", "patience")
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Replace each parameter of a command that is a record by an option for each field of the record.
+    """Replace the parameters of a command that stand for records by options, one for each field of the record.
 
     A record is a dataclass whose fields are annotated with options, or a pydantic model in an annotation such as
     `Annotated[dict[str, Any], Settings]`. For a pydantic model, the command receives the options that the user gave as
-    a dictionary. A parameter of the command replaces the field of the same name.
+    a dictionary. If a field has the same name as another parameter of the command, that parameter is the option.
     """
     own = inspect.signature(command, eval_str=True).parameters
     records = {name: fields for name, item in own.items() if (fields := _fields(item.annotation))}
@@ -49,7 +49,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _fields(annotation: Any) -> Mapping[str, inspect.Parameter]:
-    """Return an option for each field of a record, or nothing if the annotation is not of a record."""
+    """Return an option for each field of a record by name; empty if the annotation is not that of a record."""
     if isinstance(annotation, type) and is_dataclass(annotation):
         return inspect.signature(annotation, eval_str=True).parameters
     models = [item for item in getattr(annotation, "__metadata__", ()) if isinstance(item, type)]

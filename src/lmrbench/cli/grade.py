@@ -59,7 +59,7 @@ class GradeArguments:
         ),
     ] = False
     nearest: Annotated[
-        bool, Option("--nearest", help="Grade copies of the most similar function, a baseline without a model.")
+        bool, Option("--nearest", help="Grade a baseline that needs no model: it copies the most similar function.")
     ] = False
     most: Annotated[
         int | None, Option(min=1, help="Grade at most this many rewrites and this many wrong versions of each task.")
@@ -85,7 +85,7 @@ class GradingOptions:
     seed: options.Seed = None
     seeds: Annotated[
         int | None,
-        options.advanced(min=1, max=100, help="Draw this many fresh seeds. Cases must match with each of them."),
+        options.advanced(min=1, max=100, help="Grade with this many fresh seeds. Cases must match with each of them."),
     ] = None
     blind: Annotated[
         bool,
@@ -102,7 +102,7 @@ class GradingOptions:
     ] = False
     speed: Annotated[
         bool,
-        Option("--speed", help="Also compare the speed of robust answers with the reference's, on timed inputs."),
+        Option("--speed", help="Also compare the speed of robust answers with that of the reference, on timed inputs."),
     ] = False
     sandbox: options.Sandbox = DEFAULT_SANDBOX
     workers: options.Workers = None
@@ -112,7 +112,7 @@ class GradingOptions:
 
     @property
     def fresh_seeds(self) -> int | None:
-        """The number of fresh seeds to draw; None for a known seed."""
+        """The number of fresh seeds to draw; None to use the seed given with --seed or the installation's own."""
         return 1 if self.blind and self.seed is None and self.seeds is None else self.seeds
 
 
@@ -169,7 +169,8 @@ def _graded(
     """Grade and, with --speed, time the answers.
 
     Returns:
-        The results, and the whole grades by answer: all of them with `keep`, otherwise those that were timed.
+        The results in the order of the submissions, and complete grades by answer. With `keep`, these are the grades of
+        all answers; without it, only those that --speed needs.
     """
     results: dict[Answer, Result] = {}
     whole: dict[Answer, Grade] = {}

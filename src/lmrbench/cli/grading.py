@@ -27,7 +27,7 @@ select = partial(select_tasks, staged)
 
 
 def select_one(suite: Path | None, name: str) -> Task:
-    """Return the task of that name. Raises TaskError unless the name matches exactly one task."""
+    """Return the task that a name selects. Raises TaskError unless the name selects exactly one task."""
     return only(select(suite, [name]).chosen, name)
 
 
@@ -64,6 +64,6 @@ def time_with_progress(
     due = [item for item in grades if item.robust and has_timed_inputs(known[item.task])]
     if not due:
         warn("no task with timed inputs has a robust answer, so no speed is measured")
-    # With a single worker, nothing else runs during a measurement.
+    # Only one worker is used, so that no other job runs during a measurement.
     with open_pool(sandbox, suite_folders(tasks.suite), 1) as pool, progress_bars() as bars:
         yield from bars.track(time_run(folder, due, submissions, known, pool), len(due), description="speed")

@@ -77,7 +77,7 @@ def horizon(
     If the command is interrupted, run it again to continue with new tasks. Answers that are missing because a provider
     or an agent's program failed are not counted, and the command exits with 4.
     """
-    # Importing Inspect takes seconds.
+    # Imported here, because importing Inspect takes seconds.
     from lmrbench.report.horizon_run import measure_horizon
 
     chosen = checked({**settings, "model": model, "setting": setting})

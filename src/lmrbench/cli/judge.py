@@ -49,8 +49,8 @@ def judge(
 ) -> None:
     """Have language models judge the answers of a run.
 
-    A judge reads each answer together with the reference, and does not learn which system wrote it. It gives points on
-    the logic and on the implementation, and a category: CC (completely correct), LC (logic correct, implementation
+    A judge reads each answer together with the reference, and does not learn which system wrote it. It comments on the
+    logic and on the implementation, and gives a category: CC (completely correct), LC (logic correct, implementation
     faulty) or LI (logic incorrect).
 
     Votes are appended to judgements.jsonl in the run folder. If the command is interrupted, run it again to resume;
@@ -63,7 +63,7 @@ def judge(
     tasks = select(suite, task)
     submissions, chosen = answers_to_judge(run, tasks.by_id, tasks.names)
     plan = judging_plan(**asked)
-    # Importing Inspect takes seconds.
+    # Imported here, because importing Inspect takes seconds.
     from lmrbench.judging.runs import require_judged
     from lmrbench.judging.starting import judge_with
 
@@ -90,7 +90,7 @@ def _judges(models: list[str]) -> list[str]:
     if not models:
         raise UsageError("--model: required; name the judge, such as openai/gpt-5")
     if twice := [name for name in models if models.count(name) > 1]:
-        raise UsageError(f"--model {twice[0]}: is given twice; use --votes to ask for more votes")
+        raise UsageError(f"--model {twice[0]} is given twice; use --votes to ask for more votes")
     return models
 
 

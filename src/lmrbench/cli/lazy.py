@@ -16,10 +16,11 @@ class Entry:
     """A command of the command line, or a group of commands.
 
     Attributes:
-        help: The first line of its help.
-        place: "module:name" of its function or Typer app, below `lmrbench.cli`.
-        panel: The panel of the help that lists it.
-        entries: The commands of a lazy group, which has no `place`.
+        help: The first line of the command's help.
+        place: The function or Typer app to import, as "module:name" with a module of `lmrbench.cli`; "" for a group
+            with `entries`.
+        panel: The panel in the help of lmrbench that lists the command.
+        entries: The commands of a group.
     """
 
     help: str
@@ -42,7 +43,7 @@ class Entry:
 
 
 class LazyGroup(TyperGroup):
-    """A group that lists its commands from a table and imports the one that is called."""
+    """A group that lists its commands from a table, and imports a command only when it is called."""
 
     def __init__(self, entries: Mapping[str, Entry], **attributes: Any) -> None:
         super().__init__(**attributes)
@@ -59,7 +60,7 @@ class LazyGroup(TyperGroup):
 
 
 def group(text: str) -> typer.Typer:
-    """Return an app for a group of commands with this help."""
+    """Return a Typer app for a group of commands; `text` is the help of the group."""
     app = typer.Typer(no_args_is_help=True, add_completion=False, rich_markup_mode="markdown", help=text)
     # Without a callback, Typer turns an app with one command into that command.
     app.callback()(lambda: None)

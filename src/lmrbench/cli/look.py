@@ -61,7 +61,7 @@ def report(
     Each row has the rates of correct and robust answers with a 95% interval over papers, unanswered samples and costs.
     The sentences below the table say which systems differ by more than chance. --full adds tables of rates by task and
     by category, failures by kind, statuses of answers, pass@k if tasks have several answers, costs per passing answer,
-    the effort of traced agents until they are first right, the speed of timed answers, comparisons of systems, the
+    the effort of traced agents until they are first correct, the speed of timed answers, comparisons of systems, the
     smallest difference that the tasks can detect, and the ratings of judges and people compared with the tests. The
     files of --html, --csv and --latex contain all tables.
 
@@ -96,7 +96,7 @@ def why(
     ] = None,
     system: Annotated[str | None, Option(help="The system, if the run has several.")] = None,
     sample: Annotated[
-        int | None, Option(min=0, help="The sample of the system; by default the first that fails.")
+        int | None, Option(min=0, help="The number of the system's answer; by default the first one that fails.")
     ] = None,
     suite: options.Suite = None,
     json: options.Json = False,
@@ -116,7 +116,7 @@ def why(
             show(failing_grades_sheet(failed))
             say(f"`lmrbench why {run} TASK` shows all failed cases of an answer")
         of_all = sum(system in (None, item.system) and sample in (None, item.sample) for item in held.grades)
-        say(f"{len(failed)} of {counted(of_all, 'answer')} failed in a case")
+        say(f"{len(failed)} of {counted(of_all, 'answer')} failed at least one case")
         return
     found = select_one(suite, task)
     answer = choose(held, found.id, system, sample)
@@ -129,7 +129,7 @@ def why(
     print()
     show(failed_cases_sheet(answer.grade))
     if answer.submission is None:
-        say(f"{run}: holds the grade but not the answer")
+        say(f"{run}: contains the grade but not the answer")
         return
     out = console()
     for part in answer_parts(found, answer.submission, out.width):
@@ -153,7 +153,7 @@ def view(
     """Browse runs: a table of tasks and systems, and the code and failures of each answer.
 
     The pages also show votes and costs. They are served from this machine and load nothing from elsewhere. The page of
-    an unfinished run reloads when there are new results. Ctrl-C ends the server.
+    an unfinished run reloads when there are new results. Ctrl-C stops the server.
     """
     from lmrbench.web.app import Viewer, application
     from lmrbench.web.serving import listening, serve
@@ -164,7 +164,7 @@ def view(
     tasks = {task.id: task for task in load_suite(suite_folder(suite))}
     viewer = Viewer([RunIndex(folder, labels or ()) for folder in folders], tasks, show_reference)
     with listening(host, port) as server:
-        say(f"{server.address} shows {counted(len(folders), 'run')}; Ctrl-C ends it")
+        say(f"{server.address} shows {counted(len(folders), 'run')}; press Ctrl-C to stop the server")
         try:
             serve(application(viewer, server.names), server)
         finally:

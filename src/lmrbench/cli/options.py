@@ -37,7 +37,7 @@ Fresh = Annotated[
         metavar="SEED",
         min=0,
         max=2**31 - 1,
-        help="With --tier forensic: draw new tasks of 1 to 12 deviations from this seed instead of published ones.",
+        help="With --tier forensic: draw new tasks of 1 to 12 deviations from this seed, and use no published tasks.",
     ),
 ]
 Seed = Annotated[
@@ -50,7 +50,7 @@ Sandbox = Annotated[
         "--sandbox",
         metavar="NAME",
         help="The sandbox to grade in. auto takes the first of bubblewrap, landlock and docker that works; process "
-        "does not isolate (docs/security.md). `lmrbench setup doctor` lists all.",
+        "does not isolate (docs/security.md). `lmrbench setup doctor` lists all sandboxes.",
     ),
 ]
 Workers = Annotated[int | None, advanced("--workers", min=1, help="Number of warm workers; by default one per core.")]
@@ -66,7 +66,7 @@ Address = Annotated[
     advanced(
         "--address",
         metavar="HOST:PORT",
-        help="With --executor ray: the cluster; by default RAY_ADDRESS, or a cluster on this machine.",
+        help="With --executor ray: the address of the cluster; by default RAY_ADDRESS, or else a new local cluster.",
     ),
 ]
 Prices = Annotated[
@@ -86,7 +86,7 @@ Markdown = Annotated[bool, Option("--markdown", help="Print Markdown.")]
 
 
 def day(text: str, option: str) -> date:
-    """Parse the date in an option; a month without a day becomes its first day.
+    """Parse the date in an option. A month without a day becomes its first day.
 
     Raises:
         UsageError: The text is not a date.

@@ -29,7 +29,7 @@ from lmrbench.runs.places import run_folders
 from lmrbench.text import counted
 
 labels = group("Have people label answers in sheets; merge and adjudicate labels.")
-KeysOption = Annotated[list[Path], Option("--key", metavar="KEY", help="The key of an export. May be repeated.")]
+KeysOption = Annotated[list[Path], Option("--key", metavar="KEY", help="The key file of an export. May be repeated.")]
 LabelsOption = Annotated[Path, Option("--out", metavar="FILE", help="The file of labels to write.")]
 
 
@@ -39,7 +39,7 @@ def annotate(
         list[str], Option("--annotator", metavar="NAME", help="The name of an annotator. May be repeated.")
     ],
     overlap: Annotated[int, Option(min=1, help="Number of annotators that label each answer.")] = 1,
-    seed: Annotated[int, Option(min=0, help="Random seed for the queues of the annotators.")] = 0,
+    seed: Annotated[int, Option(min=0, help="Random seed for the order of the annotators' queues.")] = 0,
     task: options.Tasks = None,
     calibration: Annotated[
         Path | None,
@@ -48,12 +48,12 @@ def annotate(
             help="A file of answers with known verdicts, as JSON lines. Every annotator labels these first.",
         ),
     ] = None,
-    to: Annotated[Path, Option("--to", metavar="DIR", help="The folder of labels and progress.")] = Path("annotation"),
+    to: Annotated[Path, Option("--to", metavar="DIR", help="The folder for labels and progress.")] = Path("annotation"),
     host: Annotated[
         str,
         Option(
-            help="The address to listen on. The server has no TLS: except on loopback, the traffic shows links and "
-            "labels, so put it behind a proxy with TLS."
+            help="The address to listen on. The server has no TLS, and its traffic contains links and labels. Unless "
+            "it listens on loopback, put it behind a proxy with TLS."
         ),
     ] = "127.0.0.1",
     port: Annotated[int, Option(min=0, max=65535, help="The port to listen on; 0 for any free port.")] = 7576,
@@ -63,7 +63,7 @@ def annotate(
 
     Answers are blinded, and each annotator has a personal link and queue. The person who leads the annotation has
     another link, to see progress and agreement and to settle disagreements. Each label is stored before the next page
-    is shown. Ctrl-C ends the server; run the command again to resume. DIR/labels.jsonl is always up to date, for
+    is shown. Ctrl-C stops the server; run the command again to resume. DIR/labels.jsonl is always up to date, for
     `lmrbench labels`, `analyse agreement`, `report` and `view --labels`.
     """
     from lmrbench.web.annotation.app import application
@@ -77,11 +77,11 @@ def annotate(
     opened = open_annotation(to, run_folders(runs), tasks, annotator, overlap, seed, calibration)
     with opened as annotation, listening(host, port) as server:
         if server.names == ["*"]:
-            warn("this server has no TLS: its traffic shows the links below, and anyone with a link can label")
+            warn("this server has no TLS, so its traffic reveals the links below, and anyone with a link can label")
         known = sum(item.known is not None for item in annotation.items.values())
         counts = f"{counted(len(annotation.items) - known, 'answer')}, {known} calibration items"
         say(f"{server.address}: {counts}, in {to}")
-        say("Give each annotator only their own link. Ctrl-C ends the server; run the same command to resume.")
+        say("Give each annotator only their own link. Ctrl-C stops the server; run the same command to resume.")
         for name, token in annotation.store.tokens().items():
             say(f"{'the lead' if name == LEAD else name}: {server.address}/enter/{token}")
         serve(application(annotation, server.names), server)
@@ -92,7 +92,7 @@ def export_sheet(
     runs: options.Runs,
     out: Annotated[Path, Option("--out", metavar="FILE", help="The sheet, .csv or .jsonl.")],
     key: Annotated[
-        Path, Option("--key", metavar="KEY", help="The file that maps items to systems; keep it from annotators.")
+        Path, Option("--key", metavar="KEY", help="The file that maps items to systems. Annotators must not see it.")
     ],
     annotator: Annotated[
         str, Option(metavar="NAME", help="The annotator's name; by default the annotator fills it in.")
@@ -101,7 +101,7 @@ def export_sheet(
     task: options.Tasks = None,
     suite: options.Suite = None,
 ) -> None:
-    """Write a sheet of answers to label, without systems and grades, and in random order.
+    """Write a sheet of answers to label, in random order and without the names of systems and the grades.
 
     The annotator reads the files in FILE-items/: one Markdown file per item, with the instruction, the reference and
     the candidate.
@@ -114,7 +114,7 @@ def export_sheet(
     with progress_bars() as bars:
         texts = dict(bars.track(documents(items, known, answers), len(items), description="items"))
     write_export(out, key, items, texts, annotator)
-    where = f"{out} to fill in, {folder} to read; keep {key} from annotators, because it maps items to systems"
+    where = f"{out} to fill in, {folder} to read; do not show {key} to annotators, because it maps items to systems"
     say(f"{counted(len(items), 'item')}: {where}")
 
 
@@ -124,7 +124,8 @@ def import_sheets(
     key: KeysOption,
     out: LabelsOption,
     scale: Annotated[
-        str, Option(metavar="VALUES", help="The meaning of other values that annotators wrote, such as 0=LI,1=LC,2=CC.")
+        str,
+        Option(metavar="VALUES", help="The categories for other values that annotators wrote, such as 0=LI,1=LC,2=CC."),
     ] = "",
 ) -> None:
     """Check filled sheets and write labels with the names of the systems.
@@ -163,10 +164,10 @@ def adjudicate(
     """Give each answer the category that most annotators chose.
 
     Answers without such a category, and answers that one annotator calls CC and another LI, are disputed. They are
-    written to the sheet OUT-disputed.csv. A third person fills it in, and --decisions reads it.
+    written to the sheet OUT-disputed.csv. Have a third person fill it in, and pass it with --decisions.
     """
     found = adjudicate_file(file, key, out, decisions)
     say(f"{counted(found.verdicts, 'verdict')} in {out}")
     if left := found.undecided:
         sheet = found.sheet
-        say(f"{left} disputed answers are undecided; have a third person fill in {sheet} and name it with --decisions")
+        say(f"{left} disputed answers are undecided; have a third person fill in {sheet} and pass it with --decisions")

@@ -52,7 +52,7 @@ def export(
     """Write the files that a solver gets for each task.
 
     These are the masked repository, the summary of the paper and the instruction. Answers are written only with
-    --goldens, and in the format harbor, where agents do not see them.
+    --goldens, or in the format harbor, in which agents do not see them.
     """
     write = exporter(format, goldens)
     tasks = select(suite, patterns, tier, fresh).chosen
@@ -72,8 +72,8 @@ def site(
     """Write a leaderboard of runs as a static site.
 
     The site shows systems, tasks, comparisons and the conditions of grading, but neither reasons nor answers. The pages
-    need no server and load nothing from elsewhere. Each tier has a board of its own, and so do runs with
-    different suites, versions or ways of grading. The same runs give the same site.
+    need no server and load nothing from elsewhere. Tiers have separate boards, and so do runs with different suites,
+    versions or ways of grading. The same runs always give the same site.
     """
     from lmrbench.web.site.building import build_site
 
@@ -94,7 +94,7 @@ def submit(
 
     A pack contains the answers, whether each is correct and robust, the conditions of the run, and the cost of each
     answer. It contains no reasons, and no folders, addresses, commands or secret seed of this machine. `lmrbench
-    verify` grades a pack. The same run gives the same bytes.
+    verify` grades a pack. The same run always gives the same bytes.
     """
     manifest = write_pack(run, to, with_logs)
     say(f"{to}: {', '.join(manifest.files)}")
@@ -102,7 +102,7 @@ def submit(
 
 def verify(
     pack: Annotated[Path, Argument(metavar="PACK", help="A pack of `lmrbench submit`.")],
-    to: Annotated[Path, Option("--to", metavar="RUN", help="The run folder. An earlier verification is resumed.")],
+    to: Annotated[Path, Option("--to", metavar="RUN", help="The run folder. An unfinished verification is resumed.")],
     seed: Annotated[
         int | None, Option("--seed", min=0, max=2**31 - 1, help="Draw the cases from this seed instead of a fresh one.")
     ] = None,
@@ -115,9 +115,9 @@ def verify(
 ) -> None:
     """Grade the answers of a pack again and compare the verdicts.
 
-    Cases are drawn from a fresh seed. The run folder then contains grades like that of any run, and `lmrbench site`
-    shows it as verified. Exits with 0 if every verdict is as claimed, with 1 if one differs, and with 2 if the pack
-    can't be used.
+    Cases are drawn from a fresh seed. Afterwards, the run folder contains grades like any other run, and `lmrbench
+    site` marks it as verified. Exits with 0 if every verdict is as claimed, with 1 if one differs, and with 2 if the
+    pack can't be used.
     """
     where = executor_of(executor, address)
     found = read_pack(pack)
@@ -134,7 +134,7 @@ def verify(
     result = end(found, to, answers)
     show(*verification_sheets(answers))
     if result.suite_digest != result.claimed_suite_digest:
-        warn(f"{pack}: was graded under another version of the suite, which may be why verdicts differ")
+        warn(f"{pack}: was graded with another version of the suite, which may explain differences between verdicts")
     names = {item.id for item in tasks.chosen if item.files.check}
     say(*missing_lines(not_submitted(results, names), len(names)))
     drawn = f"seed {', '.join(map(str, seeds))}, {'drawn for this verification' if seed is None else 'as given'}"

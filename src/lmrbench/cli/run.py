@@ -45,7 +45,7 @@ class RunArguments:
         Option(
             "--out",
             metavar="DIR",
-            help="The run folder; by default below runs/. With several models, the folder for their run folders. An "
+            help="The run folder; by default below runs/. With several models, the parent of their run folders. An "
             "existing run is resumed.",
         ),
     ] = None
@@ -75,8 +75,8 @@ def run(
     The report has one row per system: correct and robust answers, a 95% interval, unanswered samples and cost.
     `lmrbench report RUN --full` adds tables by category and task. Several models run one after the other, each in a run
     folder of its own, and are reported together. Without --model, the systems that need no model are run: golden (the
-    reference), mask (no answer) and nearest, which copies the most similar function of the workspace; for forensic
-    tasks also search, which tries generic edits without reading the paper.
+    reference), mask (no answer) and nearest (a copy of the most similar function in the workspace). For forensic tasks,
+    search is run as well, which tries generic edits without reading the paper.
 
     A run folder holds submissions.jsonl, grades.jsonl, usage.jsonl and Inspect's logs (`inspect view --log-dir
     DIR/logs`). If the command is interrupted, run it again to resume; finished answers are not requested again. Answers
@@ -85,9 +85,9 @@ def run(
     """
     models = model or []
     if twice := [name for name in models if models.count(name) > 1]:
-        raise UsageError(f"--model {twice[0]}: is given twice; give each model once")
+        raise UsageError(f"--model {twice[0]} is given twice; give each model once")
     if len(models) > 1 and settings.get("system"):
-        raise UsageError(f"--system {settings['system']}: can't be used with several models; leave it out")
+        raise UsageError(f"--system {settings['system']} can't be used with several models; leave it out")
     done = [] if models else [_built_ins(settings, asked)]
     failures: list[LmrbenchError] = []
     for name in models:
@@ -120,8 +120,8 @@ def _print(done: list[Run], asked: RunArguments, no_report: bool, json: bool) ->
 
 
 def _solved(settings: Settings, asked: RunArguments, folder: Path) -> Run:
-    """Let a model solve every task, and return its run."""
-    # Importing Inspect takes seconds.
+    """Let a model solve the chosen tasks, and return the run."""
+    # Imported here, because importing Inspect takes seconds.
     from lmrbench.solving.starting import solve_with
 
     return solve_with(
@@ -144,7 +144,7 @@ def _tasks(asked: RunArguments) -> Selection:
 
 
 def _built_ins(given: dict[str, Any], asked: RunArguments) -> Run:
-    """Grade the systems that need no model, and return their run."""
+    """Grade the answers of the systems that need no model, and return the run."""
     set_here = [name for name, value in given.items() if value != Settings.model_fields[name].default]
     if unused := [*set_here, *(["prices"] if asked.prices is not None else [])]:
         raise UsageError(f"--{unused[0].replace('_', '-')} needs --model")

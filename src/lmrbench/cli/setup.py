@@ -46,8 +46,8 @@ def doctor(json: options.Json = False) -> None:
 def fetch(patterns: options.Papers = None, suite: options.Suite = None) -> None:
     """Download the packages, commits and archives that tasks use.
 
-    Each download is verified and unpacked into the cache, and is not repeated later. Packages come from the indexes
-    that pip is configured for. No downloaded code is run. If the command is interrupted, run it again to resume.
+    Each download is verified and unpacked into the cache, and is not repeated later. Packages come from the indexes in
+    pip's configuration. No downloaded code is run. If the command is interrupted, run it again to resume.
 
     Exits with 1 if a download failed.
     """
@@ -56,13 +56,13 @@ def fetch(patterns: options.Papers = None, suite: options.Suite = None) -> None:
 
 @env.command("build")
 def build_env(patterns: options.Papers = None, suite: options.Suite = None) -> None:
-    """Build environments for papers in the user's cache, with pip and from wheels only.
+    """Build the environments of papers with pip, from wheels only, in the user's cache.
 
-    If the packages that lmrbench is installed with don't meet the `requirements` of a paper, the paper needs an
-    environment, which papers with the same requirements share. Checks run and agents work in this environment. Its lock
-    file lists the installed packages with the digest of each file, and grades refer to the lock file.
+    A paper needs its own environment if the packages installed with lmrbench don't meet its `requirements`. Papers with
+    the same requirements share one. The paper's checks run in it, and agents work in it. Its lock file lists the
+    installed packages with the digest of each file, and grades refer to the lock file.
 
-    An environment that is incomplete is built again. Exits with 1 if one could not be built.
+    An incomplete environment is built again. Exits with 1 if an environment could not be built.
     """
     _print_each(build_environments(select(suite, patterns).papers))
 
@@ -95,7 +95,10 @@ def build_images(
 
 @images.command("list")
 def list_images(json: options.Json = False) -> None:
-    """List the images on this machine, with their dates, sizes and packages. Images share layers."""
+    """List the images on this machine, with their dates, sizes and packages.
+
+    The size of an image includes the layers that it shares with other images.
+    """
     from lmrbench.sandbox.backends import images as docker
 
     found = docker.images(docker.connect())
@@ -132,7 +135,7 @@ def download_papers(
     ] = "pdf",
     suite: options.Suite = None,
 ) -> None:
-    """Download papers into the cache, with their checksums. Papers that the cache already holds are kept.
+    """Download papers into the cache, with their checksums. Papers in the cache are not downloaded again.
 
     Exits with 1 if a download failed.
     """
@@ -155,7 +158,7 @@ def add_paper(
 
 
 def _print_each(found: Iterable[Finished]) -> None:
-    """Print the outcome of each piece of work, and exit with 1 at the end if any failed."""
+    """Print each outcome, and exit with 1 at the end if anything failed."""
     failed = False
     for item in found:
         (warn if item.failed else say)(item.text)

@@ -24,7 +24,7 @@ def list_tasks(
     patterns: options.Patterns = None,
     tier: options.TierName = "function",
     summary: Annotated[
-        bool, Option("--summary", help="Show the number and the sizes of the tasks in each category instead.")
+        bool, Option("--summary", help="Instead, show the number and the sizes of the tasks in each category.")
     ] = False,
     figure: Annotated[
         Path | None,
@@ -60,10 +60,7 @@ def list_tasks(
     else:
         show(tasks_sheet(found.chosen, tier))
         say(tiers_line(found.every))
-        what = (
-            "the workspace of one may contain functions that another asks for, so do not give tasks of several tiers "
-            "to the same solver"
-        )
+        what = "do not give tasks of several tiers to the same solver"
         if warning := tiers_warning(found.chosen, what):
             say(warning)
 
@@ -92,9 +89,9 @@ def collect(
             "or a file with a model's answer; - reads standard input."
         ),
     ],
-    system: Annotated[str, Option(help="The name of the system in tables.")],
+    system: Annotated[str, Option(help="The name of the system, as shown in tables.")],
     task: Annotated[
-        str | None, Option("--task", "-t", help="The task; by default the last two names in the path of a workspace.")
+        str | None, Option("--task", "-t", help="The task; by default the last two parts of the path of a workspace.")
     ] = None,
     sample: Annotated[int, Option(min=0, help="The number of the answer, if the system has several.")] = 0,
     to: Annotated[Path, Option("--to", metavar="FILE", help="The file of submissions to append to.")] = Path(
@@ -104,9 +101,9 @@ def collect(
 ) -> None:
     """Collect answers into a file of submissions.
 
-    Grading takes only the targets from an answer, and what they need. An answer replaces an earlier one of the same
-    system, task and sample. Workspaces in which nothing was filled in are left out. If no workspace remains, the file
-    is not changed and the command exits with 2.
+    Grading takes only the targets, and the code that they need, from an answer. An answer replaces an earlier one of
+    the same system, task and sample. Workspaces in which nothing was filled in are left out. If no workspace remains,
+    the file is not changed and the command exits with 2.
     """
     filled_in, replaced = collect_into(to, path, lambda name: select_one(suite, name), task, system, sample, warn)
     for item in filled_in:

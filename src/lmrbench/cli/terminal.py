@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from lmrbench.report.render.tables import Sheet
 
-# The width of lines if the output is not a terminal.
+# The line width if the output does not go to a terminal.
 WIDTH_OF_FILES = 200
 
 
@@ -59,6 +59,6 @@ def say(*lines: str) -> None:
 
 
 def warn(*messages: str) -> None:
-    """Print messages on standard error. Further lines are indented, so that no quoted text looks like a message."""
+    """Print messages on standard error. Continuation lines are indented, so quoted text can't look like a message."""
     for text in messages:
         print(f"lmrbench: {printable(text, lines=True)}".replace("\n", "\n    "), file=sys.stderr)

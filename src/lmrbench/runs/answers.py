@@ -1,4 +1,4 @@
-"""The answers that a command grades: those of the built-in systems, and those that were submitted."""
+"""The answers that a command grades: those of built-in systems and those that were submitted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lmrbench.tasks.submission import Answer, Submission
 from lmrbench.tasks.tiers.forensic import is_forensic
 from lmrbench.text import counted
 
-# The built-in systems that `lmrbench run` grades; of forensic tasks, the answers of `search` are added.
+# The built-in systems that `lmrbench run` grades. For forensic tasks, it also grades the answers of `search`.
 WITHOUT_MODEL: tuple[BuiltIn, ...] = ("golden", "mask", "nearest")
 
 
@@ -27,10 +27,10 @@ class Answers:
     """Answers to grade into a run folder.
 
     Attributes:
-        tasks: The tasks, of which those with a check are chosen.
+        tasks: A selection in which only tasks with a check are chosen.
         submissions: The answers to the chosen tasks.
         folder: The run folder.
-        source: The path of the submissions for run.json; None to keep what is there.
+        source: The file of the submissions, as run.json should record it; None to keep the value in run.json.
     """
 
     tasks: Selection
@@ -47,9 +47,9 @@ def built_in_answers(
     Args:
         systems: The names of the systems.
         tasks: The tasks.
-        most: The largest number of answers of a system to a task; None for all.
+        most: The maximum number of answers per system and task; None for all.
         out: The run folder; by default one below `RUNS`, named after the systems.
-        warn: Called with a message on the tasks that have no check.
+        warn: Called with a message about the tasks that have no check.
 
     Raises:
         TaskError: None of the tasks has a check.
@@ -67,17 +67,18 @@ def built_in_answers(
 def submitted_answers(
     path: Path, submitted: Sequence[Submission], tasks: Selection, out: Path | None, warn: Callable[[str], None]
 ) -> Answers:
-    """Choose the submissions to the chosen tasks.
+    """Return those submissions that belong to the chosen tasks.
 
     Args:
         path: The file or run folder that the submissions come from.
-        submitted: All its submissions.
+        submitted: All submissions in `path`.
         tasks: The tasks.
-        out: The run folder, which may hold other answers; by default `path` if it is one, or one below `RUNS`.
-        warn: Called with a message on the answered tasks that have no check, and on other answers in the run folder.
+        out: The run folder, which may then hold other answers, too. By default, `path` if it is a run folder, or else a
+            new folder below `RUNS`.
+        warn: Called with a message about answered tasks that have no check, and about other answers in the run folder.
 
     Raises:
-        RecordError: A submission belongs to no task, or the run folder holds answers from elsewhere.
+        RecordError: A submission belongs to no task of the suite, or the run folder holds answers from another source.
         TaskError: None of the answered tasks has a check.
     """
     require_known(path, submitted, tasks.by_id)
@@ -86,23 +87,23 @@ def submitted_answers(
     folder = out or (path if path.is_dir() else RUNS / run_name(path.stem))
     source, others = source_of(folder, path, submitted, merge=out is not None)
     if others:
-        warn(f"{folder}: also holds {counted(len(others), 'answer')} that {path} does not hold")
+        warn(f"{folder}: also holds {counted(len(others), 'answer')} missing from {path}")
     return Answers(tasks, [item for item in submitted if item.task in names], folder, source)
 
 
 def answers_without_model(
     folder: Path, tasks: Selection, sandbox: str, workers: int | None, stages: Stages
 ) -> list[Submission]:
-    """Return the answers of the systems that need no model, with those of `search` to forensic tasks.
+    """Return the answers of the systems that need no model, among them `search` for forensic tasks.
 
-    The answers of `search` take long. They are written to the run folder as they are found, and those that it holds
-    are not searched for again.
+    A search takes long. Each answer of `search` is written to the run folder as soon as it is found, and is reused by
+    later calls.
 
     Args:
         folder: The run folder.
         tasks: The tasks.
         sandbox: The sandbox that `search` runs programs in.
-        workers: The number of its workers; one per core if None.
+        workers: The number of warm workers for `search`; one per core if None.
         stages: Shows the progress of the search.
     """
     due = {Answer(SYSTEM, task.id, 0): task for task in tasks.chosen if is_forensic(task.id)}

@@ -57,7 +57,7 @@ def read_submissions(path: Path) -> list[Submission]:
     else:
         submissions = [item.submission() for item in read_submitted_lines(file, ForeignSubmission)]
     if not submissions:
-        raise RecordError(f"{file}: holds no submissions; `lmrbench collect` adds them")
+        raise RecordError(f"{file}: holds no submissions; use `lmrbench collect` to add some")
     seen: set[Answer] = set()
     for number, item in enumerate(submissions, 1):
         if item.answer in seen:
@@ -82,7 +82,9 @@ def require_known(path: Path, submissions: Iterable[Submission], tasks: Mapping[
     """
     for number, item in enumerate(submissions, 1):
         if item.task not in tasks:
-            guess = did_you_mean(item.task, tasks) or "; `lmrbench list` shows its tasks, --suite names another suite"
+            guess = (
+                did_you_mean(item.task, tasks) or "; `lmrbench list` shows its tasks, and --suite selects another suite"
+            )
             raise RecordError(f"{path}: submission {number}: the suite has no task {item.task!r}{guess}")
 
 
@@ -96,10 +98,10 @@ class Run:
         submissions: The submissions, in the order of the file.
         grades: The last grade of each answer among those with the seeds and the sandbox in `facts`. Samples that a
             provider or machine fault left without an answer have no grade.
-        usages: One record per sample that a model was asked for.
+        usages: One record for each sample that a model was asked to answer.
         unsigned: The number of grades that this installation did not sign.
         snapshots: The snapshots of agents that ran with `--trace-progress`.
-        published: The verdicts on the answers that others have published.
+        published: Published verdicts of unit tests on the answers, which lmrbench did not make.
     """
 
     folder: Path
@@ -149,7 +151,7 @@ def read_run(folder: Path) -> Run:
 
 
 class UnfinishedError(ServiceError):
-    """Some samples have no answer, and the model is not at fault. The same command asks for them again."""
+    """Some samples have no answer, through no fault of the model. Running the same command again requests them."""
 
 
 def require_finished(run: Run) -> None:
@@ -166,7 +168,7 @@ def require_finished(run: Run) -> None:
             kinds.append(f"{status.replace('_', ' ')}: {number} ({details[0][0]}{others})")
         raise UnfinishedError(
             f"{run.folder}: {len(missing)} of {len(run.usages)} samples have no answer: {'; '.join(kinds)}. "
-            f"They are not counted; logs are in {run.folder / LOGS}. Run the same command again to ask for them"
+            f"They are not counted; logs are in {run.folder / LOGS}. Run the same command again to request them"
         )
 
 
@@ -181,7 +183,7 @@ def read_judgements(folder: Path, submissions: Sequence[Submission]) -> list[Jud
         The votes in the order of the file.
 
     Raises:
-        RecordError: A line is damaged, or a vote that lmrbench asked for belongs to a submission that is not in the
+        RecordError: A line is damaged, or a vote that lmrbench requested belongs to a submission that is not in the
             folder.
     """
     known = {item.answer for item in submissions}
@@ -214,11 +216,11 @@ def changed_tasks(folder: Path, tasks: Iterable[Task]) -> tuple[str, ...]:
 
 
 def set_aside_message(folder: Path, count: int) -> str:
-    """Return a message on grades of a run folder that this installation did not make."""
+    """Return a message about the grades in a run folder that this installation did not make."""
     grades = "1 grade was" if count == 1 else f"{count} grades were"
     return (
-        f"{folder}: {grades} not made by this installation, or changed since; moved to {UNVERIFIED}; the selected "
-        "answers are graded again"
+        f"{folder}: {grades} not made by this installation, or not with this content; moved to {UNVERIFIED}; "
+        "the selected answers are graded again"
     )
 
 
@@ -268,17 +270,17 @@ def run_facts(
     sandbox: str,
     solving: dict[str, JsonValue] | None,
 ) -> RunFacts:
-    """Describe a run of this version of lmrbench on this machine.
+    """Return the conditions of a run with this version of lmrbench on this machine.
 
     Args:
         suite: All tasks of the suite.
         tasks: The tasks of the run.
         seeds: The seeds that cases are drawn with.
         sandbox: The name of the sandbox back end.
-        solving: The settings that a model was asked with, or None for submissions from elsewhere.
+        solving: The settings with which a model solved the tasks, or None if lmrbench did not ask a model.
 
     Returns:
-        The conditions, without the fields that only `lmrbench.runs.grading` knows.
+        The conditions. `lmrbench.runs.grading` sets the remaining fields.
     """
     every_task, chosen = tuple(suite), tuple(tasks)
     return RunFacts(
@@ -294,7 +296,7 @@ def run_facts(
 
 
 def _environment(tasks: Iterable[Task]) -> dict[str, str]:
-    """Describe the harness, the machine, the installed packages, and the locks of all other environments."""
+    """Return the facts about the machine and its packages that grades depend on, and digests of other environments."""
     imports: dict[Path | None, set[str]] = {None: set()}
     for task in tasks:
         require_installed(task)

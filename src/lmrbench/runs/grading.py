@@ -1,9 +1,9 @@
 """Grade submissions into a run folder, and resume a run that was killed.
 
-When the same submissions are graded into the same folder again, valid grades are reused. Grades with a wall-clock
-timeout are made again. Grades that this installation did not sign are moved to `grades.unverified.jsonl` and made
-again. No submission and no grade is ever deleted. When an answer is timed later, its grade is appended again with the
-timing; the last grade of an answer counts.
+When the same submissions are graded into the same folder again, valid grades are reused. Answers whose grade contains a
+wall-clock timeout are graded again. Grades that this installation did not sign are moved to `grades.unverified.jsonl`,
+and their answers are graded again. No submission and no grade is ever deleted. When the speed of an answer is measured
+later, its grade is appended once more, with the timing; the last grade of an answer counts.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def grade_run(
                 kind = "without reasons (--blind)" if before.blind else "with reasons"
                 raise RecordError(f"{folder}: holds grades {kind}; choose another folder with --out")
             if before.fail_fast != plan.fail_fast:
-                kind = "that stopped at the first failure (--fail-fast)" if before.fail_fast else "for all cases"
+                kind = "for the cases up to the first failure (--fail-fast)" if before.fail_fast else "for all cases"
                 raise RecordError(f"{folder}: holds grades {kind}; choose another folder with --out")
         write_submissions(folder, submissions)
         named = {item.task for item in read_lines(folder / SUBMISSIONS, Submission)}
@@ -89,7 +89,7 @@ def grade_into(
     observed: Callable[[Task, int], None] = lambda task, seed: None,
     set_aside: Callable[[int], None] = lambda count: None,
 ) -> Iterator[Grade]:
-    """Yield the valid grades of a run folder and make the missing ones. The caller holds the folder's lock.
+    """Yield the valid grades of a run folder, and grade the other submissions. The caller must hold the folder's lock.
 
     Args:
         folder: The run folder.
@@ -113,7 +113,7 @@ def grade_into(
 
 
 def take_over(folder: Path) -> tuple[dict[GradeTerms, bytes], int]:
-    """Return the grades to reuse, and move unsigned or damaged ones to `grades.unverified.jsonl`.
+    """Return the grades to reuse, and move unsigned or damaged grades to `grades.unverified.jsonl`.
 
     Grades with a timeout that may be due to a busy machine stay in the file but are not reused.
 
@@ -121,7 +121,7 @@ def take_over(folder: Path) -> tuple[dict[GradeTerms, bytes], int]:
         folder: The run folder.
 
     Returns:
-        The JSON of each reusable grade by its terms, and the number of grades that were moved.
+        The JSON of each reusable grade by its terms (see `GradeTerms`), and the number of grades that were moved.
     """
     grades: dict[GradeTerms, bytes] = {}
     ours: list[bytes] = []
@@ -151,11 +151,11 @@ def time_run(
     tasks: Mapping[str, Task],
     pool: WorkerPool,
 ) -> Iterator[Grade]:
-    """Time the passing answers of a run folder.
+    """Measure the speed of passing answers in a run folder.
 
     Args:
         folder: The run folder.
-        grades: Grades of passing answers to tasks with timed inputs. Those with a timing are yielded unchanged.
+        grades: The grades of passing answers to tasks with timed inputs. Grades with a timing are yielded unchanged.
         submissions: The submissions of the folder.
         tasks: The tasks by id.
         pool: A pool with a single worker; see `lmrbench.grading.speed.measure`.

@@ -22,7 +22,8 @@ from lmrbench.runs.folder import GRADES, JUDGEMENTS, LABELS, SUBMISSIONS, USAGE,
 from lmrbench.runs.records import Judgement, Label, RunFacts, Usage
 from lmrbench.tasks.submission import Answer, Submission
 
-# The bytes after the head of a grade, before each verdict, and of a match. JSON escapes these quotes inside strings.
+# Byte sequences in the JSON of a grade: after its head, before each verdict, and for a matching verdict. They do not
+# occur inside of strings, in which JSON escapes quotes.
 _CASES, _CASE, _MATCH = b',"cases":', b'"verdict":"', b'"verdict":"match"'
 
 OfAnswer = TypeVar("OfAnswer", Submission, Judgement, Label)
@@ -74,7 +75,7 @@ class RunIndex:
         facts: The conditions of the run, or None if the folder has no `run.json`.
         entries: The graded answers.
         usages: The usage records of answers.
-        problem: A description of what could not be read; "" if there was no problem.
+        problem: A message about the last file or line that could not be read; "" if everything could be read.
     """
 
     folder: Path
@@ -85,7 +86,7 @@ class RunIndex:
     problem: str = ""
 
     def __post_init__(self) -> None:
-        """Open the files that grow."""
+        """Prepare to read the files that grow."""
         self._grades = GrowingFile(self.folder / GRADES)
         self._usages = GrowingFile(self.folder / USAGE)
 

@@ -26,15 +26,15 @@ from lmrbench.text import printable
 if TYPE_CHECKING:
     from inspect_ai.log import EvalSample
 
-# For a sample with several tasks: the key of the task ids in its metadata, and of the scores of tasks in its score.
+# In a sample with several tasks, the key of the task ids in its metadata, and of the scores by task in its score.
 TASKS = "tasks"
-# The source of the log entry with the events that an agent's program recorded.
+# The `source` of the log entry that contains the events recorded by an agent's program.
 EVENTS = "lmrbench events"
-# Limits of one log: its size, its number of files, and their total size unpacked.
+# Limits of one log: its size, the number of its files, and their total size when unpacked.
 MOST_PACKED, MOST_FILES, MOST_UNPACKED = 512 << 20, 20_000, 4 << 30
-# Limits of one file in a log: its size unpacked, and its approximate number of JSON values, which bounds memory.
+# Limits of one file in a log: its size when unpacked and, to limit memory, its approximate number of JSON values.
 MOST_OF_A_FILE, MOST_VALUES = 64 << 20, 4_000_000
-# The number of bytes to decompress at once; it is small because compressed bytes may expand a thousandfold.
+# The number of bytes to decompress at a time. It is small, because compressed data may expand a thousandfold.
 _PIECE = 4096
 _HEADER, _STARTED, _SUMMARIES = "header.json", "_journal/start.json", "summaries.json"
 # The exceptions that zipfile, json and Inspect raise on damaged data.
@@ -144,7 +144,7 @@ def _summaries(archive: zipfile.ZipFile) -> Iterator[dict[str, Any]]:
 
 
 def _packed(archive: zipfile.ZipFile, names: tuple[str, ...]) -> io.BytesIO:
-    """Return a log that contains only the named files of another."""
+    """Return a log with only the named files of another log."""
     copy = io.BytesIO()
     with zipfile.ZipFile(copy, "w") as written:
         for name in names:
@@ -154,7 +154,7 @@ def _packed(archive: zipfile.ZipFile, names: tuple[str, ...]) -> io.BytesIO:
 
 
 def _unpacked(archive: zipfile.ZipFile, name: str) -> bytes:
-    """Read one file of a log, but at most one byte more than the limit allows."""
+    """Read one file of a log up to one byte beyond the size limit, so that the caller can detect a larger file."""
     pieces: list[bytes] = []
     left = MOST_OF_A_FILE + 1
     with archive.open(name) as file:
@@ -194,6 +194,7 @@ def _bounded(data: bytes) -> bytes:
 
 @contextmanager
 def _one_line(file: Path) -> Iterator[None]:
+    """Raise any error about damaged data as a RecordError whose message has one line."""
     try:
         yield
     except _DAMAGED as error:

@@ -1,9 +1,9 @@
-"""Write packs, which hold a run in one file that others can grade again, and read packs from untrusted sources safely.
+"""Write packs, and read packs from untrusted sources safely.
 
-A pack is a zip file with `manifest.json`, `run.json`, `submissions.jsonl` and `grades.jsonl`, with `usage.jsonl` if a
-model was asked, and on request with transcripts (`logs/1.jsonl` and so on). It holds the answers and the claimed
-verdicts, but no paths, addresses or secret seeds of the machine that made it. Packing is deterministic: the same run
-gives the same bytes.
+A pack is one file with the content of a run, so that others can grade its answers again. It is a zip file that contains
+`manifest.json`, `run.json`, `submissions.jsonl` and `grades.jsonl`, as well as `usage.jsonl` if a model was asked and,
+on request, transcripts (`logs/1.jsonl` and so on). It holds the answers and the claimed verdicts, but no paths,
+addresses or secret seeds of the machine that made it. Packing is deterministic: the same run gives the same bytes.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from lmrbench.runs.transcripts import transcripts
 from lmrbench.tasks.submission import Answer, SampleNumber, Submission, Text
 
 MANIFEST = "manifest.json"
-# Limits of a pack: its size, the total size of its files unpacked, their number, and the number of answers.
+# Limits of a pack: its size, the total size of its unpacked files, the number of its files, and that of its answers.
 MOST_PACKED, MOST_UNPACKED, MOST_FILES, MOST_ANSWERS = 128 << 20, 512 << 20, 1000, 100_000
 _LOG = re.compile(r"logs/[1-9][0-9]{0,5}\.jsonl")
-# The settings that are published. Others may contain paths, addresses and commands of a machine.
+# The settings that are published. Other settings may contain paths, addresses and commands of a machine.
 _PUBLIC_SETTINGS = (
     *("model", "system", "setting", "inputs", "paper", "samples", "max_characters", "retrieve", "repairs", "agent"),
     *("turns", "trace_progress", "agent_sandbox", "temperature", "max_tokens", "reasoning_effort", "token_limit"),
@@ -87,7 +87,7 @@ class Pack:
         facts: The conditions of the run, with public settings only.
         submissions: The answers.
         claims: The claimed verdict on each answer.
-        usages: How each answer of a model ended and what it cost.
+        usages: The outcome and the cost of each answer of a model.
     """
 
     digest: str
@@ -102,7 +102,7 @@ def public_settings(solving: Mapping[str, JsonValue] | None) -> dict[str, JsonVa
     """Return the settings of a run that may be published.
 
     Args:
-        solving: The settings that a model was asked with, or None for submissions from elsewhere.
+        solving: The settings with which a model solved the tasks, or None if lmrbench did not ask a model.
 
     Returns:
         The settings without paths, addresses and commands, and with long texts truncated. None if `solving` is None.
@@ -114,7 +114,7 @@ def public_settings(solving: Mapping[str, JsonValue] | None) -> dict[str, JsonVa
 
 
 def public_seeds(seeds: Sequence[int]) -> tuple[int, ...]:
-    """Return the seeds, or () if they contain the installation's secret seed, which is used for later runs, too."""
+    """Return the seeds, or () if they contain the installation's secret seed, which later runs use, too."""
     return () if installation_seed() in seeds else tuple(seeds)
 
 
@@ -193,7 +193,7 @@ def read_pack(file: Path) -> Pack:
     if not answers:
         raise RecordError(f"{file}: holds no submissions")
     if answers != _distinct((item.answer for item in claims), f"{file}: {GRADES}"):
-        raise RecordError(f"{file}: {GRADES} does not hold one verdict for each answer of {SUBMISSIONS}")
+        raise RecordError(f"{file}: {GRADES} does not hold exactly one verdict for each answer in {SUBMISSIONS}")
     if not _distinct((item.answer for item in usages), f"{file}: {USAGE}") <= answers:
         raise RecordError(f"{file}: {USAGE} names answers that are not in {SUBMISSIONS}")
     # Unanswered samples are excluded from rates, so a submitter could hide failures by marking them unanswered.

@@ -64,7 +64,7 @@ def run_name(text: str) -> str:
 
 
 def folders_of_models(models: Sequence[str], setting: str) -> dict[str, str]:
-    """Name a run folder for each model.
+    """Return the name of a run folder for each model.
 
     The name of a model's provider is left out unless two models would then have the same folder.
     """
@@ -96,7 +96,8 @@ def seeds_of(folder: Path, seed: int | None, fresh: int | None) -> tuple[int, ..
     Args:
         folder: The run folder. Fresh seeds that were drawn for it earlier are reused if there are `fresh` of them.
         seed: The seed that the user chose, or None.
-        fresh: The number of fresh seeds to draw, or None. If `seed` is None, too, the installation's own seed is used.
+        fresh: The number of fresh seeds to draw, or None. If both `seed` and `fresh` are None, the installation's own
+            seed is used.
     """
     if fresh is None:
         return (installation_seed() if seed is None else seed,)
@@ -119,8 +120,8 @@ def source_of(
         merge: Whether the folder may hold answers that are not in `submissions`.
 
     Raises:
-        RecordError: The folder holds such answers and `merge` is false, or it holds different code from another source
-            for one of the submissions.
+        RecordError: The folder holds answers that are not in `submissions` and `merge` is false, or it holds different
+            code from another source for one of the submissions.
     """
     if folder.resolve() == path.resolve():
         return None, []

@@ -1,7 +1,7 @@
-"""The records of a run folder except grades: facts, usage, snapshots, judgements, labels and published verdicts.
+"""Records in a run folder: facts, usage, snapshots, judgements, labels and published verdicts.
 
-`Category` is the scale of judgements and labels, and `ErrorClass` names the kinds of error (LMR-BENCH, sections 4.2 and
-5.3).
+Submissions and grades are defined elsewhere. `Category` is the scale of judgements and labels, and `ErrorClass` names
+the kinds of error (LMR-BENCH, sections 4.2 and 5.3).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pydantic import Field, JsonValue, model_validator
 from lmrbench.records import Migration, StoredRecord
 from lmrbench.tasks.submission import Answer, SampleNumber, Text
 
-# The ways in which an answer can end. The last three are faults of a provider or machine: the sample gets no grade and
-# is retried.
+# The ways in which an attempt to answer a task can end. The last three are faults of the provider, of the agent's
+# program or of the machine. They leave the sample without a grade, and the same command tries it again.
 AnswerStatus = Literal[
     "answered",
     "truncated",
@@ -30,9 +30,10 @@ AnswerStatus = Literal[
 ]
 UNANSWERED: tuple[AnswerStatus, ...] = ("provider_error", "agent_crash", "machine_error")
 
-# The ways in which a vote can end. The last one is a fault of the provider: the vote is retried.
+# The ways in which the request for a vote can end. The last one is a fault of the provider, and the same command
+# requests the vote again.
 VoteStatus = Literal["judged", "refused", "unparsable", "provider_error"]
-# The program that a judge reads first.
+# The order in which a judge reads the reference and the candidate.
 Order = Literal["reference first", "candidate first"]
 
 # Completely correct; correct logic with an incorrect implementation; incorrect logic.
@@ -54,21 +55,21 @@ ERROR_CLASSES: Mapping[ErrorClass, str] = {
 
 
 class Usage(StoredRecord):
-    """How one answer ended, and what it cost.
+    """The outcome and the cost of one attempt to answer a task.
 
     Attributes:
         system: The name of the system.
         task: The id of the task.
         sample: The number of the sample, from 0.
-        status: How the answer ended.
-        detail: The reason, if the status alone does not tell it.
+        status: The outcome.
+        detail: The reason for the status, such as the provider's message; may be "".
         calls: The number of model calls.
         input_tokens: Tokens that the model read.
         output_tokens: Tokens that the model wrote.
         dollars: The cost, or None if the model's prices are unknown.
         seconds: Working time of the model and its tools, without retries, queueing and grading.
-        limit: The limit that ended the answer; "" if none did.
-        cut: The parts of the prompt that were cut.
+        limit: The limit that ended the attempt; "" if none did.
+        cut: The parts of the prompt that were shortened because the prompt was too long.
         runs: The number of runs of the experiment that `replay.py` counted; None if the task has no `replay.py`.
     """
 
@@ -100,7 +101,7 @@ def _correct(state: dict[str, Any]) -> dict[str, Any]:
 class Snapshot(StoredRecord):
     """The grade of an agent's workspace after a turn, and the cost so far.
 
-    There is a snapshot for each turn that changed a goal file, and one for the end.
+    There is a snapshot for each turn that changed a goal file, and one for the end of the session.
 
     Attributes:
         system: The name of the system.
@@ -114,7 +115,7 @@ class Snapshot(StoredRecord):
         dollars: Cost so far, as in `Usage`.
         matched: The number of cases that match.
         cases: The number of cases.
-        correct: Whether the workspace is correct with the seeds of the answer's own grade.
+        correct: Whether the workspace is correct. Snapshots are graded with the same seeds as the final answer.
     """
 
     migrations: ClassVar[Mapping[int, Migration]] = {3: _correct}
@@ -139,7 +140,7 @@ class Snapshot(StoredRecord):
 
 
 def _with_flat_settings(facts: dict[str, Any]) -> dict[str, Any]:
-    """Flatten the groups of settings that schema 0 had, and use the current names of settings."""
+    """Convert the settings of schema 0: flatten their groups, and use the current names."""
     if facts.get("solving") is None:
         return facts
     old = dict(facts["solving"])
@@ -162,8 +163,8 @@ class RunFacts(StoredRecord):
         sandbox: The name of the sandbox back end.
         environment: The harness, the machine and the versions of installed packages.
         suite: The name and version of the suite; "" for a suite without a name.
-        solving: The settings that a model was asked with (`lmrbench.models.settings`), or None for submissions from
-            elsewhere.
+        solving: The settings with which a model solved the tasks (`lmrbench.models.settings`), or None if lmrbench did
+            not ask a model for the submissions.
         fresh_seeds: Whether the seeds were drawn for this run alone.
         blind: Whether the grades omit reasons.
         fail_fast: Whether grading stopped at the first failing case.
@@ -188,7 +189,7 @@ class RunFacts(StoredRecord):
 
 
 class VoteKey(NamedTuple):
-    """The identity of a vote. Submissions with the same text share the votes that have equal keys."""
+    """The identity of a vote. The digest is that of the judged text, so submissions with equal texts share votes."""
 
     judge: str
     vote: int
@@ -203,19 +204,19 @@ class Judgement(StoredRecord):
         task: The task of the submission.
         sample: The sample of the submission.
         judge: The name of the judge.
-        vote: The number of the vote among the repeated votes of the judge, from 0.
+        vote: The number of the vote, from 0; a judge may vote several times on a submission.
         order: The program that the judge read first.
         prompt_version: The version of the judge's prompt; 0 if lmrbench did not request the vote.
         evidence: Whether the judge saw the verdicts on cases.
         comments_stripped: Whether comments were removed from the submission.
         digest: The digest of the judged text and of the version of the prompt.
-        status: How the vote ended.
+        status: The outcome of the request.
         category: The category, or None unless the status is `judged`.
         error_class: The error class, if the judge named one.
         logic: The judge's remarks on the logic.
         implementation: The judge's remarks on the implementation.
-        rationale: The judge's remarks on both, which the protocol of the LMR-BENCH paper does not separate.
-        detail: The reason why there is no category.
+        rationale: The judge's remarks on both together, if it judged with the protocol of the LMR-BENCH paper.
+        detail: The reason why there is no category; "" if there is one.
         attempts: The number of requests; 0 if the vote was copied from another submission with the same text.
         input_tokens: Tokens that the judge read.
         output_tokens: Tokens that the judge wrote.
@@ -291,7 +292,7 @@ class Label(StoredRecord):
 
 
 class PublishedVerdict(StoredRecord):
-    """The verdict of a unit test on an answer, as others published it. It is not a grade, as lmrbench did not make it.
+    """The published verdict of a unit test on an answer. It was not made by lmrbench, and so is not a grade.
 
     Attributes:
         system: The system of the answer.

@@ -57,23 +57,25 @@ def collect_into(
     sample: int,
     warn: Callable[[str], None],
 ) -> tuple[list[Submission], set[Answer]]:
-    """Read the answers of a workspace, a folder of exported workspaces or a file, and write them to a file.
+    """Read answers from a workspace, a folder of exported workspaces or a file, and write them as submissions.
+
+    Workspaces in which nothing was filled in are left out.
 
     Args:
         file: The file of submissions to write to.
-        path: The place to read, as `collected` reads it.
-        find: Returns the task of a name.
-        task: The name of the task; by default the last two names of the folder of a workspace.
+        path: The workspace, folder of workspaces or file to read; "-" reads standard input.
+        find: Returns the task with a given id.
+        task: The id of the task; by default the last two parts of the path of a workspace.
         system: The system that made the answers.
-        sample: The number of the answers.
-        warn: Called with each warning, and on each workspace in which nothing was filled in, which is left out.
+        sample: The number of each answer among the system's answers to the same task.
+        warn: Called with each warning, including one for each workspace that is left out.
 
     Returns:
-        The submissions, and the answers of which an earlier submission was replaced.
+        The submissions, and the keys of those that replaced an earlier submission.
 
     Raises:
         SubmissionError: An answer can't be used.
-        UsageError: Nothing was filled in, so that nothing was written.
+        UsageError: Nothing was filled in, so nothing was written.
     """
     exported = [] if task else exported_workspaces(path)
     filled_in = []
@@ -82,7 +84,7 @@ def collect_into(
         for warning in answer.warnings:
             warn(warning)
         if answer.untouched:
-            warn(f"{folder}: the masked functions are as they were exported; left out")
+            warn(f"{folder}: the masked functions are unchanged; left out")
         else:
             filled_in.append(answer.submission)
     if not filled_in:
@@ -97,7 +99,7 @@ def exported_workspaces(folder: Path) -> list[Path]:
 
 
 def put(file: Path, submissions: Sequence[Submission]) -> set[Answer]:
-    """Write submissions to a file, and return the answers whose earlier submissions were replaced."""
+    """Write submissions to a file, and return the keys of those that replaced an earlier submission."""
     kept = {item.answer: item for item in (line.submission() for line in read_lines(file, ForeignSubmission))}
     replaced = {item.answer for item in submissions if item.answer in kept}
     if replaced:

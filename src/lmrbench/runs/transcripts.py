@@ -1,7 +1,7 @@
 """Export the conversations in Inspect's logs without information about the machine.
 
 Inspect's logs also contain the folder and the command of the run, and errors with local paths. Only the messages are
-exported, and folders of this machine and likely secrets are replaced in them.
+exported. In the messages, the names of local folders and likely secrets are replaced.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def _transcript(sample: EvalSample, clean: Callable[[str], str]) -> dict[str, An
 
 
 def _cleaner(folder: Path) -> Callable[[str], str]:
-    """Return a function that replaces local folders, values of environment variables named like secrets, and keys."""
+    """Return a function that replaces local folders, API keys and the values of environment variables for secrets."""
     places = {str(folder.resolve()), os.getcwd(), str(Path.home())}
     secrets = {value for name, value in os.environ.items() if _SECRET_NAME.search(name)}
     private = [item for item in places if len(item) > 1] + [item for item in secrets if len(item) >= _SHORTEST_SECRET]

@@ -1,7 +1,7 @@
 """Verify a pack: grade its answers again in a new run folder, and compare the results with its claims.
 
-`verification.json` names the pack that the run folder verifies and counts the differences from the pack's claims. It is
-signed like grades, so only verifications by this installation are accepted.
+`verification.json` in the run folder identifies the pack and counts the verdicts that differ from its claims. Like
+grades, it is signed, so only verifications by this installation are accepted.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ VERIFICATION = "verification.json"
 
 
 def _without_edge_cases(result: dict[str, Any]) -> dict[str, Any]:
-    """Count answers that passed as correct and robust, because schema 3 and earlier had no edge cases."""
+    """Count the passing answers of schema 3 and earlier, which had no edge cases, as both correct and robust."""
     names = {"passed": ("correct", "robust"), "claimed_passed": ("claimed_correct", "claimed_robust")}
     return {new: value for key, value in result.items() for new in names.get(key, (key,))}
 
@@ -110,12 +110,12 @@ def require_gradable(file: Path, submissions: Sequence[Submission], tasks: Mappi
 
 
 def seeds_to_verify(folder: Path, seed: int | None) -> tuple[int, ...]:
-    """Return the given seed, or fresh seeds: those of a verification that is resumed, or a new one."""
+    """Return `seed` if given, or else the fresh seeds of an unfinished verification in `folder`, or else a new seed."""
     return seeds_of(folder, seed, (len(drawn_seeds(folder)) or 1) if seed is None else None)
 
 
 def begin(pack: Pack, folder: Path) -> None:
-    """Write the run of a pack into a new folder that can be graded.
+    """Write the answers and the conditions of a pack into a run folder, in which they can then be graded.
 
     If the folder holds an unfinished verification of the same pack, nothing is written.
 
@@ -124,7 +124,7 @@ def begin(pack: Pack, folder: Path) -> None:
         folder: The run folder; created if it does not exist.
 
     Raises:
-        UsageError: The folder holds something else, or a finished verification.
+        UsageError: The folder holds anything else, or a finished verification.
     """
     if folder.is_dir() and any(folder.iterdir()):
         if (folder / VERIFICATION).exists():
@@ -132,7 +132,9 @@ def begin(pack: Pack, folder: Path) -> None:
         if not (folder / FACTS).exists() or not (folder / SUBMISSIONS).exists():
             raise UsageError(f"{folder}: is not empty; choose another folder with --to")
         if read_submissions(folder) != list(pack.submissions):
-            raise UsageError(f"{folder}: holds other answers than this pack; choose another folder with --to")
+            raise UsageError(
+                f"{folder}: holds answers that differ from those of this pack; choose another folder with --to"
+            )
         return
     # The seeds in a pack come from the submitter and must not be mistaken for fresh ones.
     unset = {"seeds": (), "fresh_seeds": False, "blind": False, "fail_fast": False}
@@ -144,7 +146,7 @@ def begin(pack: Pack, folder: Path) -> None:
 
 
 def compare_claims(pack: Pack, results: Sequence[Result]) -> list[VerifiedClaim]:
-    """Pair each verified result with the claim of the pack on the same answer."""
+    """Pair each verified result with the pack's claim about the same answer."""
     claims = {item.answer: item for item in pack.claims}
     return [VerifiedClaim(item, claims[item.answer]) for item in results]
 
@@ -191,11 +193,11 @@ def read_verification(run: Run) -> Verification | None:
     """Read the verification of a run.
 
     Args:
-        run: A run of a pack, or any other run.
+        run: Any run, made from a pack or not.
 
     Returns:
-        The verification, or None if there is none, if this installation did not sign it, or if the run's grades
-        changed since.
+        The verification, or None if there is none, if this installation did not sign it, or if the run's grades have
+        changed since it was written.
     """
     try:
         data = verified(read_plain(run.folder / VERIFICATION).rstrip())

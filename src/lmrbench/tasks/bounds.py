@@ -11,7 +11,7 @@ from lmrbench.records import Record
 
 
 class Tolerance(Record):
-    """A tolerance: floats a (observed) and b (reference) agree if |a - b| <= atol + rtol * |b|.
+    """A tolerance for floats: a (observed) and b (reference) agree if |a - b| <= atol + rtol * |b|.
 
     Attributes:
         rtol: The relative tolerance.

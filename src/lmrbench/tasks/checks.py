@@ -49,7 +49,9 @@ def observing(check: str) -> str:
     for node in (node for statement in statements for node in ast.walk(statement)):
         if isinstance(node, ast.Call) and _looks_up(node):
             place = f"the check: line {node.lineno}: {ast.unparse(node.func)}()"
-            raise TaskError(f"{place} hides which names `observe` needs; use the names, or look them up in a dict")
+            raise TaskError(
+                f"{place} hides the names that `observe` needs; use the names directly or look them up in a dict"
+            )
     return ast.unparse(ast.Module(statements, type_ignores=[])) + "\n"
 
 
@@ -64,12 +66,12 @@ def _looks_up(call: ast.Call) -> bool:
 def drawing(check: str, function: str = "cases") -> str:
     """Return the source of a check whose `observe` draws the cases of another check.
 
-    This `observe` maps `{"seed": ...}` to the names of the cases, the numbers of the edge cases, and the encoded cases.
+    This `observe` maps `{"seed": ...}` to the names of the cases, the indices of the edge cases, and the encoded cases.
     Ordinary cases come first.
 
     Args:
         check: The source of the check.
-        function: The function of the check that yields the cases.
+        function: The name of the function in the check that yields the cases.
     """
     return check + _DRAWING.format(function=function)
 

@@ -1,7 +1,7 @@
 """Collect a solver's response or edited workspace, and transplant it into a freshly masked repository.
 
 Only changes in the goal files (see `Task.goal_files`) are used; other changes are reported as warnings. Input that
-cannot be used is a `SubmissionError`.
+cannot be used raises `SubmissionError`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ANSWER = "answer.py"
 
 
 def candidate_files(task: Task, submission: Submission) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """Transplant a submission into the repository.
+    """Transplant a submission into the repository in which only the task's own targets are masked.
 
     Use it for trusted submissions only; `lmrbench.grading.reading` reads untrusted ones in bounded time.
 
@@ -52,7 +52,7 @@ def transplanted(
 
     Args:
         unsolved: The goal files without the bodies of the targets, by path.
-        shown: The goal files as the solver saw them.
+        shown: The goal files as the solver saw them, by path.
         targets: The targets in these files.
         code: The code of each goal file, or one text with all targets.
 
@@ -126,14 +126,14 @@ def is_untouched(task: Task, submission: Submission) -> bool:
 
 
 def workspace_answer(task: Task, folder: Path) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """Read the goal files of an edited workspace. `answer.py` replaces those that are missing.
+    """Read the goal files of an edited workspace. `answer.py` is read in place of a goal file that is missing.
 
     Args:
         task: The task of the workspace.
         folder: The workspace, as written by `export_workspace` with any value of `inputs`.
 
     Returns:
-        The goal files by path, and a line for each other change in the workspace.
+        The goal files by path, and a warning for each unchanged goal file and each change outside of the goal files.
 
     Raises:
         SubmissionError: A goal file is missing and there is no `answer.py`, or a file cannot be read.
@@ -144,7 +144,7 @@ def workspace_answer(task: Task, folder: Path) -> tuple[dict[str, bytes], tuple[
         if data is None:
             data = read_foreign(folder, ANSWER, MAX_CODE_BYTES)
         if data is None:
-            raise SubmissionError(f"{REPO}/{file}: no such file, and no {ANSWER}")
+            raise SubmissionError(f"{REPO}/{file}: neither this file nor {ANSWER} is in the workspace")
         answer[file] = data
     given = workspace_files(task, "full")
     unchanged = [file for file, data in answer.items() if data == given[f"{REPO}/{file}"]]
@@ -157,7 +157,7 @@ def workspace_answer(task: Task, folder: Path) -> tuple[dict[str, bytes], tuple[
 
 
 def decoded(data: bytes, name: str) -> str:
-    """Decode a solver's Python file as specified by PEP 263; `name` is its name in messages.
+    """Decode a solver's Python file as specified by PEP 263. `name` is only used in error messages.
 
     Raises:
         SubmissionError: The file cannot be decoded.

@@ -1,8 +1,8 @@
 """Digests that tell whether stored results about a task are still valid.
 
-Grades, and observations of a reference, are valid as long as `grading_digest` is the same; a certificate is valid as
-long as `audit_digest` is. Adding a wrong version, for example, invalidates the certificate but no grade. Digests are
-computed from the bytes that were loaded, not from the files on disk.
+Grades and cached observations of the reference are valid as long as `grading_digest` stays the same. The certificate
+of an audit is valid as long as `audit_digest` stays the same. Adding a wrong version, for example, invalidates the
+certificate but no grade. Digests are computed from the bytes that were loaded, not from the files on disk.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ _LIMITS_OF_A_GRADE = frozenset({"memory_mb", "processes", "output_mb", "disk_mb"
 
 
 def grading_digest(task: Task) -> str:
-    """Return the SHA-256 of repository, check, targets, tolerances, similarities and limits: all that grading needs."""
+    """Return the SHA-256 of a task's repository, check, targets, tolerances, similarities and limits."""
     return files_digest(_graded(task))
 
 
 def audit_digest(task: Task) -> str:
     """Return the SHA-256 of everything an audit reads.
 
-    This is everything that `grading_digest` covers, the texts that a solver is given, the rewrites, the wrong versions
-    and the declared equivalents.
+    In addition to what `grading_digest` covers, these are the texts that a solver is given, the logged results, the
+    rewrites, the wrong versions, the reference's time limit, and the author's files `equivalent/<task>.toml` and
+    `decided/<task>.toml`.
     """
     return files_digest({**_run(task), **_told(task)})
 
@@ -41,9 +42,10 @@ def runs_digest(task: Task) -> str:
 
 
 def suite_digest(tasks: Iterable[Task]) -> str:
-    """Return the SHA-256 of all that solving and grading a suite's tasks depends on. Their order does not matter.
+    """Return the SHA-256 of everything that solving and grading a suite's tasks depends on.
 
-    Forensic tasks are left out, because they are derived from other tasks on demand.
+    The order of the tasks does not matter. Forensic tasks are left out, because they are derived from other tasks on
+    demand.
     """
     listed = [task for task in tasks if task.draw is None]
     asked = {task.id: {**_graded(task), **_logged(task), **_told(task)} for task in listed}
@@ -60,7 +62,8 @@ def files_digest(files: Mapping[str, bytes]) -> str:
 
 
 def _run(task: Task) -> dict[str, bytes]:
-    # The pin of a published repository determines the original of a twin, which can be read only if it was fetched.
+    # The original of a twin on published code can be read only after that code was fetched. It need not be included,
+    # because the digest of the pinned source determines it.
     pinned = {ORIGINAL} if task.tier == "twin" and isinstance(task.files.repository, Tree) else set()
     variants = {
         f"{kind}/{name}": texts[name].encode()
@@ -84,7 +87,7 @@ def _graded(task: Task) -> dict[str, bytes]:
 
 
 def _repository(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Return the files of a repository, or the digest that pins a published one."""
+    """Return the files of a repository, or only the digest of its source if it is published code."""
     if isinstance(files, Tree):
         return {"source": files.digest.encode()}
     return {f"repo/{path}": data for path, data in files.items()}
@@ -92,7 +95,7 @@ def _repository(files: Mapping[str, bytes]) -> dict[str, bytes]:
 
 def _told(task: Task) -> dict[str, bytes]:
     told = {"paper", "name", "category", "context", "siblings"}
-    # Only reports use dates, so a corrected date changes no digest.
+    # Dates are left out: only reports use them, so correcting one must not change the digest.
     entry = task.model_dump(mode="json", include=told, exclude={"paper": {"published", "released"}})
     if not task.paper.requirements:
         # Papers without requirements keep the digest that they had before requirements were introduced.
@@ -111,7 +114,8 @@ def _logged(task: Task) -> dict[str, bytes]:
 
 
 def _limits(limits: Limits) -> dict[str, object]:
-    # `seconds` limits only the reference; the limit of a submission is a multiple of the time that the reference took.
+    # `seconds` is left out, because it limits only the reference. The limit of a submission is a multiple of the time
+    # that the reference took.
     values = limits.model_dump(mode="json", exclude={"seconds"})
     set_here = limits.model_dump(exclude_defaults=True)
     return {name: value for name, value in values.items() if name in _LIMITS_OF_A_GRADE or name in set_here}

@@ -17,7 +17,7 @@ Sentence = Annotated[str, StringConstraints(pattern=r'^[^\n\\]*[^\s\\"]$')]
 
 
 class LineEdit(Record):
-    """A replacement of whole lines in one place of a text.
+    """A replacement of whole lines at one place in a text.
 
     Attributes:
         old: The lines to replace, which occur exactly once in the original text.
@@ -39,7 +39,7 @@ class FileEdit(LineEdit):
 
 
 def edited(base: str, edits: Sequence[LineEdit], where: str) -> str:
-    """Apply edits to a text. Each edit refers to the lines of the original text.
+    """Apply edits to a text and return the result. Each edit refers to the lines of the original text.
 
     Args:
         base: The original text.
@@ -56,7 +56,7 @@ def edited(base: str, edits: Sequence[LineEdit], where: str) -> str:
     # Edits are applied from last to first, so that the positions of the remaining edits stay valid.
     for (start, end), edit in places:
         if end > untouched:
-            raise TaskError(f"{where}: another edit changes lines of {edit.old!r} too")
+            raise TaskError(f"{where}: another edit also changes lines of {edit.old!r}")
         lines[start:end] = _lines(edit.new)
         untouched = start
     return "\n".join(lines) + "\n" * base.endswith("\n")
@@ -71,7 +71,8 @@ def edited_files(repository: Mapping[str, bytes], edits: Iterable[FileEdit], whe
         where: A prefix for error messages: the file that contains the edits, and the key in it.
 
     Returns:
-        The files that the edits change. Lines end as in the original file; edits in TOML always have line feeds.
+        The new content of each file that the edits change, by path. Line endings stay as they are in the original file,
+        although edits, which come from TOML, have line feeds only.
 
     Raises:
         TaskError: A file does not exist, or an edit cannot be applied (see `edited`).
@@ -85,7 +86,7 @@ def edited_files(repository: Mapping[str, bytes], edits: Iterable[FileEdit], whe
 
 
 def place_of(base: str, edit: LineEdit, where: str) -> tuple[int, int]:
-    """Return the index of the first line that an edit replaces, and of the line after the last.
+    """Return the index of the first line that an edit replaces, and the index of the line after the last one.
 
     Args:
         base: The original text.

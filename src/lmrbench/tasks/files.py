@@ -61,7 +61,7 @@ def read_table(file: Path, suite: Path) -> dict[str, Any]:
 
 
 def parsed_table(text: str, file: Path) -> dict[str, Any]:
-    """Parse the text of a TOML file; `file` is its name in messages.
+    """Parse the text of a TOML file. `file` is only used in error messages.
 
     Raises:
         TaskError: The text is not TOML.

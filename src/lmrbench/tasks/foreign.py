@@ -1,8 +1,8 @@
 """Read untrusted folders, such as the workspace of a solver.
 
 Symbolic links are not followed in any component of a path: each component is opened relative to its parent. Only
-regular files are read, and only up to a limit. So a folder cannot make its reader access files outside of it, block or
-run forever.
+regular files are read, and only up to a limit. So an untrusted folder cannot make the reader access files outside of
+the folder, block, or run forever.
 """
 
 from __future__ import annotations

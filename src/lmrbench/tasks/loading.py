@@ -2,7 +2,7 @@
 
 A suite is a folder of paper folders; a paper folder contains a `task.toml`. Everything is validated when it is loaded:
 each defect is a `TaskError` that names the file and the key. The files of a paper folder are read once, when its tasks
-are loaded; only the files of a pinned source are read on access.
+are loaded, except those of a pinned source, which are read on access (see `lmrbench.tasks.sources`).
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def suite_folders(folder: Path) -> tuple[Path, ...]:
 
 
 def suite_name(tasks: Iterable[Task]) -> str:
-    """Return the names and versions of the suites of tasks, joined by "and"; "" if no suite has a suite.toml."""
+    """Return the names and versions of the suites that tasks belong to, joined by "and"; "" if they have none."""
     return " and ".join(dict.fromkeys(str(task.suite) for task in tasks if task.suite))
 
 
@@ -85,8 +85,7 @@ def _joined(folder: Path, papers: Sequence[Path]) -> tuple[Task, ...]:
     file, parts = folder / "suite.toml", suite_folders(folder)[1:]
     if papers:
         raise TaskError(
-            f"{file}: suites: the folder also contains the paper {papers[0].name}; "
-            "remove the paper, or this key and its value"
+            f"{file}: suites: the folder also contains the paper {papers[0].name}; remove the paper or the key `suites`"
         )
     for part in parts:
         if len(suite_folders(part)) > 1:
@@ -109,7 +108,7 @@ def load_paper(folder: Path, suite: Suite | None = None) -> tuple[Task, ...]:
 
     Args:
         folder: The paper folder.
-        suite: The suite that contains it.
+        suite: The suite that contains the paper, if its folder has a suite.toml.
 
     Raises:
         TaskError: The paper folder is malformed. The message names the file and the key.
@@ -152,7 +151,7 @@ def load_paper(folder: Path, suite: Suite | None = None) -> tuple[Task, ...]:
 
 
 def load_repository(folder: Path) -> Mapping[str, bytes]:
-    """Load the files of a paper's `repo/`, or those of its source with the files of `overlay/` on top.
+    """Load the files of a paper's `repo/`, or those of its source. Files in `overlay/` replace those of the source.
 
     Raises:
         TaskError: A folder is a link, both `repo/` and a source exist, or task.toml is malformed.
@@ -165,13 +164,13 @@ def load_repository(folder: Path) -> Mapping[str, bytes]:
     if source is None:
         return folder_files(folder / "repo")
     if (folder / "repo").exists():
-        raise TaskError(f"{file}: source: the folder repo/ exists too; remove one of the two")
+        raise TaskError(f"{file}: source: the folder repo/ exists, too; remove the folder or this key")
     overlay = folder_files(folder / "overlay") if (folder / "overlay").is_dir() else {}
     return Tree(folder, validated(Source, source, file, "source"), overlay)
 
 
 def equivalents_file(task: Task) -> Path:
-    """Return the path of `equivalent/<task>.toml`, which lists mutants that are no mistakes, each with the reason."""
+    """Return the path of `equivalent/<task>.toml`, which lists mutants that are correct, each with the reason."""
     return task.folder / "equivalent" / f"{task.name}.toml"
 
 
@@ -189,7 +188,7 @@ def _entry(table: dict[str, Any], folder: Path, key: str, repository: Mapping[st
         raise TaskError(f"{file}: {key}.targets: {error}") from error
     entry = validated(TaskEntry, table, file, key)
     if entry.tier not in ("function", "method"):
-        raise TaskError(f"{file}: {key}.tier: {entry.tier!r} tasks are derived from others; remove this entry")
+        raise TaskError(f"{file}: {key}.tier: {entry.tier!r} tasks are derived from other tasks; remove this entry")
     if entry.only_logs and entry.tier != "method":
         raise TaskError(f"{file}: {key}.only_logs: only method tasks have logged results; remove this entry")
     if isinstance(repository, Tree) and not is_fetched(repository.source):

@@ -23,14 +23,14 @@ def _stays_inside(text: str) -> str:
     return str(path)
 
 
-# The code that a solver gets: the masked repository, only its goal files, or only the signatures of the targets.
+# The code that a solver gets: the masked repository, only its files with targets, or only the targets' signatures.
 Inputs = Literal["full", "paper+file", "paper"]
 # The form in which a solver gets the paper: the summary, the text of the PDF or of the LaTeX source, the pages
 # of the PDF as JSON, or the PDF itself as a file of the workspace.
 Form = Literal["summary", "pdf", "latex", "json", "pdf-file"]
 
-# A task asks for single functions, for all functions of a method, for undocumented changes of a program (see
-# tiers/forensic.py), or for a function of an altered paper (see tiers/twin.py).
+# The kind of a task. The solver implements a function, implements all functions of a method, finds undocumented changes
+# of a program (see tiers/forensic.py), or implements a function of an altered paper (see tiers/twin.py).
 Tier = Literal["function", "method", "forensic", "twin"]
 TIERS: tuple[Tier, ...] = get_args(Tier)
 
@@ -44,8 +44,8 @@ class Target(Record):
     """A masked function, written like a pytest node id, such as `trainers.py::SimPOTrainer.simpo_loss`.
 
     Attributes:
-        file: The path of its file in the repository.
-        qualname: Its qualified name.
+        file: The path, in the repository, of the file that defines the function.
+        qualname: The qualified name of the function.
     """
 
     file: RelativePath
@@ -56,7 +56,7 @@ class Target(Record):
         """Parse a text such as `file.py::Class.method`.
 
         Raises:
-            ValueError: The text has another form.
+            ValueError: The text does not have this form.
         """
         file, separator, qualname = text.partition("::")
         try:
@@ -67,7 +67,7 @@ class Target(Record):
         raise ValueError(f"{text!r} is not of the form 'file.py::function' or 'file.py::Class.method'")
 
     def __str__(self) -> str:
-        """Return the text from which `parse` makes this target."""
+        """Return the target in the form that `parse` reads."""
         return f"{self.file}::{self.qualname}"
 
 
@@ -77,7 +77,7 @@ class Limits(Record):
     Attributes:
         seconds: Processor time of the whole check on the reference. A submission gets a multiple of the time that the
             reference took (see `CHECK_SLOWER`).
-        memory_mb: Memory in addition to that of the warm worker.
+        memory_mb: Memory in addition to what the worker process uses before the check starts.
         processes: Processes alive at the same time.
         output_mb: Size of the observations.
         disk_mb: Size of the files written.
@@ -96,10 +96,10 @@ class Limits(Record):
 # case and for the whole check.
 CASE_SLOWER, CASE_SECONDS = 10.0, 5.0
 CHECK_SLOWER, CHECK_SECONDS = 5.0, 30.0
-# The limit of wall-clock time, as a multiple of that of processor time.
+# The limit of wall-clock time, as a multiple of the limit of processor time.
 WALL_FACTOR = 10
 
-# The statement of these limits in every instruction.
+# The sentence about these limits that every instruction contains.
 STATED_TIME_LIMITS = (
     f"Time limit: a case may take {CASE_SLOWER:.0f} times the processor time of the reference, and at least "
     f"{CASE_SECONDS:.0f} s; all cases together {CHECK_SLOWER:.0f} times, and at least {CHECK_SECONDS:.0f} s."
@@ -107,15 +107,16 @@ STATED_TIME_LIMITS = (
 
 
 class Suite(Record):
-    """The facts about a suite in its `suite.toml`: its name and version, its categories, and the suites it combines.
+    """A suite, as described by its `suite.toml`.
 
     Attributes:
         name: The name of the suite.
         version: Its version. Results under different versions are not comparable.
-        categories: The title of each category. If empty, tasks may name any category.
-        edition: The number of tasks of each category in the published benchmark that the suite follows (`[published]`).
-        suites: The suites that it combines, if it has no papers of its own: `core`, `real`, `live`, or paths relative
-            to the folder of this suite.
+        categories: The title of each category, by its name. If empty, tasks may name any category.
+        edition: The number of tasks of each category in the published benchmark that the suite follows (the table
+            `[published]`).
+        suites: The suites that this one combines, if it has no papers of its own. Each is `core`, `real`, `live`, or a
+            path relative to the folder of this suite.
     """
 
     name: Name
@@ -135,7 +136,7 @@ def _requirement(text: str) -> str:
     except InvalidRequirement as error:
         raise ValueError(f"{text!r} is not a requirement in pip's syntax: {error}") from error
     if requirement.url is not None:
-        raise ValueError(f"{text!r} is a URL; expected the name of a package and its versions")
+        raise ValueError(f"{text!r} is a URL; expected a package name, with a range of versions if needed")
     return text
 
 
@@ -152,8 +153,8 @@ class Release(Record):
 
     Attributes:
         package: The name of the package on PyPI.
-        version: The version in which the method first appeared, which need not be the one that a source pins.
-        date: The day of its upload.
+        version: The version in which the method first appeared. The paper's tasks may be made from a later version.
+        date: The date on which this version was uploaded.
     """
 
     package: Annotated[str, StringConstraints(pattern=r"^[\w.-]+$")]
@@ -170,11 +171,11 @@ class Paper(Record):
         year: The year of publication.
         venue: The venue.
         url: The address of the paper.
-        code: The address of its published code.
+        code: The address of the code that the authors published.
         published: The date of the paper's first version on arXiv, or else the date of the proceedings.
-        released: The first release of a package with the method, or None if no package has it.
-        requirements: The packages that its code needs, in pip's syntax. They must be installed with lmrbench or in an
-            environment built for the paper (`lmrbench setup env build`).
+        released: The first release of a package that contains the method, or None if no package does.
+        requirements: The packages that the paper's code needs, in pip's syntax. They must be installed with lmrbench or
+            in an environment built for the paper (`lmrbench setup env build`).
     """
 
     slug: Name
@@ -195,7 +196,7 @@ class Paper(Record):
 
     @property
     def public_since(self) -> str | None:
-        """The earliest date on which the method was public, in the paper or in a package; None if it is not known."""
+        """The earliest date on which the method was public, in the paper or in a package; None if unknown."""
         known = [self.published, self.released.date if self.released else None]
         return min(filter(None, known), key=first_day, default=None)
 
@@ -205,17 +206,17 @@ class TaskFiles:
     """The files of a task, read when the task is loaded.
 
     They are not read again later, so the task's digest covers exactly the bytes that are graded. Instances are compared
-    by identity. A text is "" if the paper folder has no such file.
+    by identity. A text is "" if the paper folder does not contain the file.
 
     Attributes:
         repository: The files of the reference repository, by path.
         check: The text of the check.
-        summary: Our summary of the paper, in Markdown.
-        rewrites: The code of each rewrite, by name.
-        wrong: The code of each wrong version, by name.
+        summary: The summary of the paper, written for lmrbench in Markdown.
+        rewrites: The code of each rewrite, another correct implementation, by name.
+        wrong: The code of each wrong version, a plausible mistake, by name.
         equivalents: The text of `equivalent/<task>.toml` (see `loading.equivalents_file`).
         decided: The text of `decided/<task>.toml` (see `loading.decided_file`).
-        deviations: The text of `deviations.toml`, the paper's pool of deviations.
+        deviations: The text of `deviations.toml`, the pool of changes that forensic tasks are made from.
         results: The metrics that the reference's experiment logged, as JSON; "" if a solver does not see them.
         shown: Goal files that a solver sees unmasked and submits whole, by path.
         imports: The top-level imports that the task needs; None for all imports of the repository and the check.
@@ -236,12 +237,12 @@ class TaskFiles:
 
 @dataclass(frozen=True)
 class DrawId:
-    """The facts about a draw that are part of the name of its forensic task.
+    """The facts about a draw that make up the name of its forensic task.
 
     Attributes:
         count: The number of deviations.
         seed: The seed.
-        entangled: Whether several deviations are taken from a stage of the experiment, not one from each stage.
+        entangled: Whether several deviations come from the same stage of the experiment, instead of one from each.
     """
 
     count: int
@@ -249,7 +250,7 @@ class DrawId:
     entangled: bool = False
 
     def __str__(self) -> str:
-        """Return the name, such as `forensic_3_17` or `forensic_3_17_entangled`."""
+        """Return the name of the task, such as `forensic_3_17` or `forensic_3_17_entangled`."""
         return f"forensic_{self.count}_{self.seed}{'_entangled' * self.entangled}"
 
 
@@ -260,9 +261,9 @@ class Draw(Record):
         count: The number of deviations.
         seed: The seed.
         entangled: See `DrawId`.
-        attempt: The index of the first attempt that gave a fair draw.
+        attempt: The index of the first attempt that gave a fair draw (see `lmrbench.grading.forging`).
         deviations: The names of the deviations.
-        witness: The number of runs that a search needs to find the deviations if it knows the pool.
+        witness: The number of runs after which a search that knows the pool finds the deviations.
     """
 
     count: int = Field(ge=1)
@@ -279,7 +280,7 @@ class Draw(Record):
 
 
 class TaskEntry(Record):
-    """What a `[[task]]` of task.toml says about a task.
+    """A task as defined by a `[[task]]` of task.toml.
 
     Attributes:
         name: The name of the task.
@@ -291,8 +292,8 @@ class TaskEntry(Record):
         only_logs: Facts about a method that only its logged results reveal. Prompts state them, because nothing can be
             run in the prompt setting.
         check: The file with `cases(seed)` and `observe(case)`; "" for a task that cannot be graded.
-        imports: The top-level imports that the targets and the check need; None for those of the source or the
-            repository.
+        imports: The top-level imports that the targets and the check need. If None, they are those that `[source]`
+            lists or, without a source, all imports of the repository and the check.
         tolerance: The tolerance of floats in observations.
         tolerances: Tolerances for single top-level keys of the observations.
         similarities: Similarities for the texts in single top-level keys of the observations.
@@ -326,8 +327,8 @@ class Task(TaskEntry):
         siblings: The targets of the paper's other tasks of this tier. They are masked too.
         twin_of: The id of the original task of a twin; "" for other tasks.
         draw: The draw of a forensic task.
-        beside: The ids of the paper's listed tasks by tier. The workspace of a task in one tier may
-            contain the answers to tasks of another tier.
+        beside: The ids of all tasks in the paper's task.toml, by tier. They are needed for warnings, because the
+            workspace of a task in one tier may contain the answers to tasks of another tier.
     """
 
     targets: tuple[Target, ...] = ()
@@ -359,5 +360,5 @@ class Task(TaskEntry):
 
     @property
     def goal_files(self) -> tuple[str, ...]:
-        """The files that submissions are collected from: those with targets, and those that are submitted whole."""
+        """The paths of the files that make up a submission: those with targets, and those that are submitted whole."""
         return tuple(dict.fromkeys([*(target.file for target in self.targets), *self.files.shown]))

@@ -1,8 +1,8 @@
-"""Apply a unified diff to the goal files of a task, at the places where `git apply` would apply it.
+"""Apply a unified diff to the goal files of a task (its files with targets), where `git apply` would apply it.
 
-A hunk whose lines are not where its header says is applied at the nearest place that has them; of two equally near
-places, the later one is tried first. A hunk that git would only apply at the start or end of the file may also apply
-elsewhere, as with `patch`. There is no fuzz: every line of context must match.
+If the lines of a hunk are not at the place that its header names, the hunk is applied at the nearest place where they
+are; of two equally near places, the later one is tried first. Git applies some hunks only at the start or end of a
+file; here, as with `patch`, they may also apply elsewhere. There is no fuzz: every line of context must match.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _ESCAPED = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t
 
 
 def patched(masked: Mapping[str, bytes], diff: str) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Apply a unified diff against the workspace or the masked repository to the goal files.
+    """Apply a unified diff to the goal files. Its paths may be relative to the workspace or to the repository.
 
     Args:
         masked: The goal files as the solver saw them, by path.
         diff: The diff, as printed by git or `diff -u`.
 
     Returns:
-        The text of the goal files by path, and a line for each part of the diff that was left out.
+        The text of all goal files by path, and a warning for each part of the diff that was left out.
 
     Raises:
         SubmissionError: The diff cannot be parsed, does not apply, or changes no goal file.
@@ -60,7 +60,7 @@ def patched(masked: Mapping[str, bytes], diff: str) -> tuple[dict[str, str], tup
         if patch.is_binary_file:
             raise SubmissionError(f"{goal}: the diff is binary")
         if _goal(new, code) is None:
-            warnings.append(f"{goal}: renamed to {printable(_without_prefix(new))}; taken as {goal}")
+            warnings.append(f"{goal}: renamed to {printable(_without_prefix(new))}; the change is applied to {goal}")
         base = "" if old == _NOWHERE else code[goal]
         code[goal] = _patched(base, patch, goal)
         changed.add(goal)
@@ -70,7 +70,7 @@ def patched(masked: Mapping[str, bytes], diff: str) -> tuple[dict[str, str], tup
 
 
 def _path(name: str) -> str:
-    """Return the path in a header, unquoted: git quotes paths with unusual characters in C style."""
+    """Return the path that a header names. Git quotes and escapes paths with unusual characters in C style."""
     name = name.strip()
     if len(name) > 1 and name.startswith('"') and name.endswith('"'):
         data = _ESCAPE.sub(_unescaped, name[1:-1].encode("utf-8", "replace"))
@@ -89,7 +89,7 @@ def _without_prefix(path: str) -> str:
 
 
 def _goal(path: str, goals: Mapping[str, str]) -> str | None:
-    """Return the goal file that a path names. Prefixes, and paths relative to the workspace, are understood."""
+    """Return the goal file that a path names, or None. Git's prefixes and a leading `repo/` are ignored."""
     for name in (path, _without_prefix(path)):
         if (found := name.removeprefix(f"{REPO}/")) in goals:
             return found
@@ -97,7 +97,7 @@ def _goal(path: str, goals: Mapping[str, str]) -> str | None:
 
 
 def _patched(text: str, patch: PatchedFile, name: str) -> str:
-    """Apply the hunks of one file. Added lines get the newlines of the text, not those of the diff."""
+    """Apply the hunks of one file to its text. Added lines get the line endings of the text, not those of the diff."""
     lines = text.split("\n")
     end = "\r" if lines[0].endswith("\r") else ""
     ending = [lines.pop()] if not lines[-1] else []
@@ -122,7 +122,7 @@ def _patched(text: str, patch: PatchedFile, name: str) -> str:
 
 
 class _Image:
-    """A file while hunks are applied. Lines that a hunk has inserted are not matched by later hunks."""
+    """The lines of a file while hunks are applied. Lines that a hunk has inserted are not matched by later hunks."""
 
     def __init__(self, lines: list[str]) -> None:
         self.lines = lines
@@ -130,7 +130,7 @@ class _Image:
         self._growth = 0
 
     def place(self, hunk: Hunk, old: Sequence[str]) -> int | None:
-        """Return the index of the line at which a hunk applies, or None."""
+        """Return the index of the line at which a hunk with these old lines applies, or None if they are not found."""
         if not old:
             return max(0, min(hunk.source_start + self._growth, len(self.lines)))
         body = [line for line in hunk if line.is_context or line.is_added or line.is_removed]
@@ -155,7 +155,7 @@ class _Image:
 
 
 def _nearest(place: int, last: int) -> Iterator[int]:
-    """Yield all places from 0 to `last` by distance from a place; of two equally distant places, the later first."""
+    """Yield all indices from 0 to `last` by distance from `place`; of two equally distant ones, the larger first."""
     place = max(0, min(place, last))
     yield place
     for distance in range(1, max(place, last - place) + 1):

@@ -18,13 +18,13 @@ from lmrbench.text import counted, did_you_mean
 
 
 def select(tasks: Iterable[Task], patterns: Iterable[str], tier: Tier = "function") -> tuple[Task, ...]:
-    """Select tasks of a tier.
+    """Return the tasks that patterns select, in the order of `tasks`.
 
     Args:
         tasks: The tasks to select from.
         patterns: Slugs of papers, categories, or globs over task ids. Without patterns, all tasks of the tier are
             selected. A full task id selects its task in any tier.
-        tier: The tier that patterns other than ids select from.
+        tier: The tier to select from. Only a full task id selects a task of another tier.
 
     Raises:
         TaskError: A pattern selects nothing, or there are no patterns and no tasks of the tier.
@@ -44,29 +44,30 @@ def select(tasks: Iterable[Task], patterns: Iterable[str], tier: Tier = "functio
             raise TaskError(f"no task{where} is named {pattern!r}{guess}")
         chosen |= named
     if not patterns and not of_tier:
-        raise TaskError(f"there is no task of the tier {tier}; `lmrbench list` shows the others")
+        raise TaskError(f"there is no task of the tier {tier}; choose another tier with --tier")
     return tuple(task for task in tasks if task.id in chosen) if patterns else tuple(of_tier)
 
 
 def select_with_draws(
     tasks: Sequence[Task], patterns: Iterable[str], tier: Tier = "function", fresh: int | None = None
 ) -> tuple[tuple[Task, ...], list[Drawn]]:
-    """Select listed tasks as `select` does, and draws of forensic tasks, which are not listed but made on demand.
+    """Select tasks as `select` does, and draws of forensic tasks.
 
-    The id of a forensic task, such as `dpo/forensic_3_17`, selects its draw in any tier.
+    Forensic tasks are not among the tasks of a suite, because they are made from draws on demand. The id of a forensic
+    task, such as `dpo/forensic_3_17`, selects its draw in any tier.
 
     Args:
         tasks: The tasks to select from.
         patterns: See `select`. In the forensic tier, they select papers.
-        tier: The tier that patterns other than ids select from.
-        fresh: In the forensic tier, the seed of new draws of 1 to 12 deviations, in place of the published draws. Half
-            of the draws with several deviations are entangled.
+        tier: See `select`.
+        fresh: The seed of new draws of 1 to 12 deviations, which replace the published draws; used in the forensic tier
+            only. Half of the draws with several deviations are entangled.
 
     Returns:
-        The listed tasks, and the draws, each with a task of its paper.
+        The selected tasks, and the selected draws, each with a task of its paper.
 
     Raises:
-        TaskError: A pattern selects nothing.
+        TaskError: A pattern selects nothing, or there are no published draws.
     """
     wanted = list(patterns)
     ids = [pattern for pattern in wanted if is_forensic(pattern)]
@@ -93,12 +94,15 @@ def select_with_draws(
 
 
 def _fresh(seed: int, number: int) -> list[DrawId]:
-    """Return the new draws of a paper. Over all papers, half of the draws of each size above 1 are entangled."""
+    """Return the new draws of the paper with index `number`.
+
+    Over all papers, half of the draws of each size above 1 are entangled.
+    """
     return [DrawId(count, seed, count > 1 and (number + place) % 2 == 1) for place, count in enumerate(LADDER)]
 
 
 def only(tasks: Sequence[Task], name: str) -> Task:
-    """Return the only task that a name selects. Raises TaskError unless it selects exactly one."""
+    """Return the only item of `tasks`, which `name` selected. Raises TaskError unless there is exactly one."""
     if len(tasks) != 1:
         raise TaskError(f"{name!r} names {counted(len(tasks), 'task')}: {', '.join(task.id for task in tasks)}")
     return tasks[0]
@@ -113,9 +117,9 @@ def paper_task(tasks: Iterable[Task], paper: str) -> Task:
 
 
 def gradable(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], str]:
-    """Return the tasks that have a check, and a message that names the tasks without one. Imported tasks may lack one.
+    """Return the tasks that have a check, and a message that names the tasks without one; "" if there are none.
 
-    Raises TaskError if tasks are given and none of them has a check.
+    Imported tasks may lack a check. Raises TaskError if tasks are given and none of them has a check.
     """
     kept = tuple(task for task in tasks if task.files.check)
     without = [task.id for task in tasks if not task.files.check]
@@ -128,7 +132,7 @@ def gradable(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], str]:
 
 
 def of_answered_tiers(tasks: Iterable[Task], answered: Collection[str]) -> tuple[Task, ...]:
-    """Return the tasks of each tier in which a task was answered; `answered` has the ids of the answered tasks."""
+    """Return all tasks of the tiers that contain an answered task; `answered` holds the ids of the answered tasks."""
     tasks = tuple(tasks)
     tiers = {task.tier for task in tasks if task.id in answered}
     return tuple(task for task in tasks if task.tier in tiers)

@@ -34,7 +34,7 @@ class Answer(NamedTuple):
         return f"sample {self.sample} of {self.task} by {self.system}"
 
 
-# The bound keeps tables and file names readable.
+# The upper bound keeps tables and file names readable.
 SampleNumber = Annotated[int, Field(ge=0, le=999_999)]
 
 
@@ -46,9 +46,9 @@ class Submission(StoredRecord):
         task: The id of the task.
         sample: The number of the sample, from 0.
         label: A description of the sample.
-        code: The Python text of each goal file, by path; or one text, such as the response of a model, that contains
-            all targets.
-        warnings: One line for each part that was left out when the submission was collected.
+        code: The Python text of each goal file (a file with masked functions), by path. Or a single text that contains
+            all masked functions, such as the response of a model.
+        warnings: One line for each part of the answer that was left out when the submission was collected.
     """
 
     system: Text = Field(min_length=1)
@@ -71,7 +71,7 @@ class Submission(StoredRecord):
 
 
 class ForeignSubmission(Submission):
-    """A submission written by another program, which may have unknown keys."""
+    """A submission from a file that another program wrote, and that may have unknown keys."""
 
     @model_validator(mode="after")
     def _known_keys(self) -> ForeignSubmission:

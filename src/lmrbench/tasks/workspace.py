@@ -1,9 +1,9 @@
 """Compute the workspace that a solver sees.
 
-There are three views of the code: `full` (the masked repository), `paper+file` (only its goal files) and `paper` (only
-the signatures of the targets). Each comes with the summary of the paper and an instruction, and the same task always
-yields the same bytes. No view contains the body of a target of any task of the paper, a check, version history,
-bytecode or the output of a notebook.
+There are three views of the code: `full` (the masked repository), `paper+file` (only its goal files, which contain the
+targets) and `paper` (only the signatures of the targets). Each comes with the summary of the paper and an instruction.
+The same task always yields the same bytes. No view contains the body of a target of any task of the paper, a check,
+version history, bytecode or the output of a notebook.
 """
 
 from __future__ import annotations
@@ -34,14 +34,15 @@ RULES = (
     "including their flags, modes and hooks, unless a document says so. Call models and modules themselves, so that "
     "their hooks run. Second derivatives are not needed. Validate inputs only where a document or a caller requires it."
 )
-# The words that tell a solver which file contains the paper, by form of the paper. The title follows them.
+# The beginning of the sentence that tells a solver which file contains the paper, by form of the paper. The sentence
+# continues with the paper's title.
 PAPER_FILES: Mapping[Form, str] = {
     "summary": "`paper.md` is a summary of",
     "pdf": "`paper.md` is the text of",
     "latex": "`paper.md` is the text of",
     "pdf-file": "`paper.pdf` is",
 }
-# The version of Python depends on this machine and is not part of the task, so digests leave this sentence out.
+# Digests leave this sentence out, because the version of Python depends on the machine and is not part of the task.
 PYTHON = f" Your code is run by Python {sys.version_info.major}.{sys.version_info.minor}."
 
 
@@ -78,9 +79,9 @@ def repository_files(task: Task) -> dict[str, bytes]:
 
 
 def masked_files(task: Task) -> dict[str, bytes]:
-    """Return the repository as a solver sees it: without the bodies of all targets of the paper.
+    """Return the repository as a solver sees it, with the targets of all tasks of the paper in this tier masked.
 
-    The output of notebooks is removed too.
+    The output of notebooks is removed, too.
 
     Raises:
         TaskError: A target cannot be masked, or the repository contains a copy of a goal file.
@@ -89,12 +90,12 @@ def masked_files(task: Task) -> dict[str, bytes]:
 
 
 def unsolved_files(task: Task) -> dict[str, bytes]:
-    """Return the repository that a submission is transplanted into: without the bodies of the task's own targets."""
+    """Return the repository that a submission is transplanted into, with only the task's own targets masked."""
     return dict(_masked(task.id, task.files, task.targets)) | dict(task.files.shown)
 
 
 def answered_files(task: Task) -> dict[str, bytes]:
-    """Return the repository after a correct solution: without the bodies of the paper's other targets."""
+    """Return the repository after a correct solution, with only the targets of the paper's other tasks masked."""
     return dict(_masked(task.id, task.files, task.siblings))
 
 
@@ -125,7 +126,7 @@ def _masked_goals(name: str, snapshot: TaskFiles, targets: Iterable[Target]) -> 
 
 
 def workspace_files(task: Task, inputs: Inputs) -> dict[str, bytes]:
-    """Return all files of a workspace by path. Those of the repository are in `repo/`.
+    """Return all files of a workspace by path. The files of the repository are in `repo/`.
 
     Args:
         task: A task of any tier.
@@ -165,7 +166,7 @@ def export_workspace(task: Task, folder: Path, inputs: Inputs = "full") -> None:
 
 
 def goal_signatures(task: Task) -> dict[Target, str]:
-    """Return each target as masked: decorators, signature, docstring and the line that replaces the body."""
+    """Return the masked text of each target: decorators, signature, docstring and the line that replaces the body."""
     # Only the goal files are masked, because a repository can have thousands of files.
     goals = _masked_goals(task.id, task.files, task.targets) | dict(task.files.shown)
     return {target: text for target, (_, text) in target_texts(task, goals).items()}
@@ -342,7 +343,7 @@ def imported_from_elsewhere(repository: Mapping[str, bytes], *others: str) -> se
 
     Args:
         repository: The files of the repository, by path.
-        others: Further Python texts whose imports count.
+        others: Further Python texts whose imports are included.
     """
     own = {part.removesuffix(".py") for name in repository for part in PurePosixPath(name).parts}
     modules = [data for name, data in repository.items() if name.endswith(".py")]

@@ -1,9 +1,10 @@
 """Load the wrong versions of a task, which its check must reject.
 
-`wrong/<task>/<name>.py` is a whole version. `wrong/<task>.toml` describes versions as edits of its `base`, a plain form
-of the target: each table names a version, says what is wrong with it, and lists its edits. Either kind is loaded as the
-text of a Python file whose docstring says which statement of the paper or the instruction the version violates. If the
-docstring begins with `Edge: `, ordinary cases need not reject the version.
+A wrong version is a plausible mistake. Its author writes it as a whole file, `wrong/<task>/<name>.py`, or as edits in
+`wrong/<task>.toml`. The key `base` of that file holds a plain implementation of the target. Every other key is the name
+of a version; its table gives the reason why the version is wrong, and the edits that turn `base` into it. Both kinds
+are loaded as the text of a Python file whose docstring states which sentence of the paper or the instruction the
+version violates. If the docstring begins with `Edge: `, the version may pass all ordinary cases.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ class EditedVersion(Record):
 
     Attributes:
         why: What is wrong with the version.
-        edits: The edits that make the version from `base`.
+        edits: The edits that turn `base` into the version.
     """
 
     why: Sentence
@@ -39,7 +40,7 @@ def wrong_versions(folder: Path, task: str) -> dict[str, str]:
         task: The name of the task.
 
     Returns:
-        The text of each version, by name, sorted.
+        The text of each version by name, sorted by name.
 
     Raises:
         TaskError: A file is malformed, or two versions have the same name.
@@ -54,14 +55,14 @@ def wrong_versions(folder: Path, task: str) -> dict[str, str]:
 
 
 def breaks_only_edge_cases(text: str) -> bool:
-    """Return whether a wrong version may be correct but not robust, because its docstring begins with `Edge: `."""
+    """Return whether the docstring of a wrong version begins with `Edge: `; such a version may pass ordinary cases."""
     return text.lstrip().strip("\"'").startswith("Edge: ")
 
 
 def _edited_versions(table: dict[str, Any], file: Path) -> dict[str, str]:
     base = table.pop("base", None)
     if not isinstance(base, str):
-        raise TaskError(f"{file}: base: is missing; add the text that the versions edit")
+        raise TaskError(f"{file}: base: is missing; add the text that the edits apply to")
     return {
         name: _text(validated(EditedVersion, entry, file, name), base, f"{file}: {name}")
         for name, entry in table.items()
@@ -69,7 +70,7 @@ def _edited_versions(table: dict[str, Any], file: Path) -> dict[str, str]:
 
 
 def _text(version: EditedVersion, base: str, where: str) -> str:
-    """Return the text of a version's file, with blank lines after the docstring as `ruff format` puts them."""
+    """Return the text of a version's file. The blank lines after its docstring are those of `ruff format`."""
     code = edited(base, version.edits, where).removesuffix("\n")
     gap = "\n\n" if code.startswith(("def ", "class ", "@")) else "\n"
     return f'"""{version.why}"""\n{gap}{code}\n'

@@ -1,1 +1,1 @@
-"""Repositories that are published packages: pin, fetch and unpack them."""
+"""Repositories that are published code, such as packages: pin, fetch and unpack them."""

@@ -40,12 +40,12 @@ def fetch(source: Source, progress: Progress = lambda done, total: None) -> None
     """Fetch a source into the cache, unless it is already there. Interrupted downloads are resumed.
 
     Args:
-        source: the package, commit or archive.
-        progress: called as bytes arrive.
+        source: The package, commit or archive.
+        progress: Called whenever bytes have arrived.
 
     Raises:
-        SourceError: the source is not available, or its digest differs from the pinned one.
-        RecordError: another process is fetching it.
+        SourceError: The source is not available, or its digest differs from the pinned one.
+        RecordError: Another process is fetching the source.
     """
     if is_fetched(source):
         return
@@ -64,15 +64,15 @@ def fetch(source: Source, progress: Progress = lambda done, total: None) -> None
 
 
 def fetch_sources(tasks: Iterable[Task], stages: Stages) -> Iterator[Finished]:
-    """Fetch each source that tasks use, and yield the outcome.
+    """Fetch each source that tasks use, and yield the outcome of each.
 
     Args:
-        tasks: the tasks.
-        stages: shows the progress of a download.
+        tasks: The tasks.
+        stages: Shows the progress of a download.
     """
     trees = {tree.source.key: tree for task in tasks if isinstance(tree := task.files.repository, Tree)}
     if not trees:
-        yield Finished("every repository of these tasks comes with the suite")
+        yield Finished("the code of all these tasks comes with the suite")
     for tree in trees.values():
         name, source = tree.folder.name, tree.source
         if is_fetched(source):
@@ -111,7 +111,7 @@ def _downloaded(source: Source, progress: Progress) -> Path:
 
 
 def _load(address: str, part: Path, progress: Progress) -> None:
-    """Download a file, continuing after the part that was downloaded earlier."""
+    """Download a file to `part`. If an earlier download was interrupted, continue after the bytes in `part`."""
     done = part.stat().st_size if part.exists() else 0
     request = urllib.request.Request(address, headers={"Range": f"bytes={done}-"} if done else {})
     try:
@@ -123,7 +123,7 @@ def _load(address: str, part: Path, progress: Progress) -> None:
             with part.open("ab" if done else "wb") as written:
                 _copy(answer, written, done, total, progress)
     except urllib.error.HTTPError as error:
-        # Status 416 means that the part is already complete, so that the requested range is empty.
+        # Status 416: the requested range is empty, because the earlier download is already complete.
         if error.code != 416 or not done:
             raise SourceError(f"{address}: {error.code} {error.reason}") from error
 
@@ -148,13 +148,13 @@ def _address(source: Source) -> str:
         if item.name != source.file:
             continue
         if item.yanked is not None:
-            raise SourceError(f"{source}: was yanked from the index: {item.yanked or 'no reason is given'}")
+            raise SourceError(f"{source}: was yanked from the index: {item.yanked or 'no reason given'}")
         return item.address
-    raise SourceError(f"{source}: no index of pip's configuration holds {source.file}")
+    raise SourceError(f"{source}: no index in pip's configuration has the file {source.file}")
 
 
 def _committed(source: Source) -> Path:
-    """Fetch a commit as an archive. Git verifies the content, because the name of a commit is a digest of it."""
+    """Fetch a commit as an archive. Git verifies the content, because the id of a commit is a digest of its content."""
     folder = cache_folder() / "sources" / f".{source.key}"
     archive, clone = folder / "commit.tar.gz", folder / "clone"
     _git("init", "--quiet", "--bare", str(clone))
@@ -187,6 +187,7 @@ def _writable(folder: Path) -> None:
 
 @contextmanager
 def _one_line(name: str) -> Iterator[None]:
+    """Raise any failure as a SourceError whose message has one line and begins with `name`."""
     try:
         yield
     except SourceError as error:

@@ -18,14 +18,14 @@ _PYPI = "https://pypi.org/simple"
 
 @dataclass(frozen=True)
 class IndexedFile:
-    """A file of a package.
+    """A file of a package, as listed by an index.
 
     Attributes:
-        name: the name of the file.
-        address: the URL of the file.
-        sha256: the digest of the file, or None if the index does not state it.
-        yanked: the reason why the file was withdrawn, or None if it was not.
-        uploaded: the time of its upload, or None if the index does not state it.
+        name: The name of the file.
+        address: The URL of the file.
+        sha256: The digest of the file, or None if the index does not state it.
+        yanked: The reason why the file was withdrawn ("" if none is given), or None if it was not withdrawn.
+        uploaded: The time when the file was uploaded, or None if the index does not state it.
     """
 
     name: str
@@ -36,7 +36,7 @@ class IndexedFile:
 
 
 def indexed_files(project: str) -> Iterator[IndexedFile]:
-    """Yield the files of all versions of a package, in the order of pip's folders and indexes.
+    """Yield the files of all versions of a package, from pip's `find-links` folders and then from its indexes.
 
     If an index can't be reached, SourceError is raised at the end, after the files of all other indexes.
     """
@@ -45,7 +45,7 @@ def indexed_files(project: str) -> Iterator[IndexedFile]:
         from pypi_simple import NoSuchProjectError, PyPISimple
     except ImportError as error:
         raise SourceError(
-            f"package indexes can't be read without {error.name}; run pip install 'lmrbench[real]'"
+            f"package indexes can't be read without {error.name}; run `pip install 'lmrbench[real]'`"
         ) from error
 
     settings = _pip_settings()
@@ -74,7 +74,7 @@ def indexed_files(project: str) -> Iterator[IndexedFile]:
 
 
 def _pip_settings() -> dict[str, str]:
-    """Return pip's settings, by name with underscores. Environment variables take precedence over files."""
+    """Return pip's settings by name, with underscores for hyphens. Environment variables take precedence over files."""
     command = [sys.executable, "-m", "pip", "config", "list"]
     listed = subprocess.run(command, capture_output=True, text=True, check=False)
     found: dict[str, str] = {}

@@ -1,8 +1,7 @@
 """Repositories that are not part of the suite: their origin, and their files in the cache.
 
-`[source]` of a task.toml pins a package of an index, a commit of a Git repository, or an archive. `lmrbench setup
-fetch` stores it in the user's cache, from which its files are read. No part of it is written to the
-suite's folder.
+`[source]` of a task.toml pins a package on an index, a commit of a Git repository, or an archive. `lmrbench setup
+fetch` stores it in the user's cache, from which its files are read. No part of it is written to the suite's folder.
 """
 
 from __future__ import annotations
@@ -34,20 +33,20 @@ def _target(value: object) -> object:
 
 
 class Source(Record):
-    """`[source]`: the origin of the code, its licence, and the files that are used.
+    """A `[source]` of task.toml: the origin of the code, its licence, and the selection of the files that are used.
 
     Attributes:
-        package: a version on the user's index, as NAME==VERSION.
-        file: the name of one of the package's files.
-        git: the address of a repository.
-        commit: a commit of the repository, with all 40 digits.
-        archive: the address of a .tar.gz or .zip.
-        sha256: the digest of the package's file or of the archive.
-        licence: the licence of the code.
-        keep: globs over paths. A file is used if it matches one of these globs and none of `drop`.
-        drop: globs over paths.
-        also_mask: further functions that contain a task's answer. They are masked whenever the source is read.
-        imports: the top-level imports that the tasks need. The code may import others, which no task needs.
+        package: A version of a package on the user's index, as NAME==VERSION.
+        file: The name of the package's file that is used, a wheel or a source distribution.
+        git: The address of a Git repository.
+        commit: A commit of this repository, with all 40 digits.
+        archive: The address of a .tar.gz or .zip.
+        sha256: The digest of the package's file or of the archive.
+        licence: The licence of the code.
+        keep: Globs over paths. A file is used if it matches one of these globs and none of those in `drop`.
+        drop: Globs over the paths of files that are not used.
+        also_mask: Further functions that contain a task's answer. They are masked whenever the source is read.
+        imports: The top-level imports that the tasks need. Other packages that the code imports need not be installed.
     """
 
     package: Annotated[str, StringConstraints(pattern=r"^[\w.-]+==[\w.+!-]+$")] | None = None
@@ -76,7 +75,7 @@ class Source(Record):
 
     @property
     def key(self) -> str:
-        """The digest of the file, or the commit."""
+        """The SHA-256 of the file or else the commit, which names the source's folder in the cache."""
         return self.sha256 or self.commit or ""
 
 
@@ -86,7 +85,7 @@ def tree_folder(source: Source) -> Path:
 
 
 def is_fetched(source: Source) -> bool:
-    """Return whether a source was fetched completely. Its folder gets its final name only at the end."""
+    """Return whether a source was fetched completely. Fetching gives the folder its final name only at the end."""
     return tree_folder(source).is_dir()
 
 
@@ -113,14 +112,15 @@ def _kept_at(place: Path) -> Kept:
 
 
 class Tree(Mapping[str, bytes]):
-    """The used files of a source by path, read on access. Files of the overlay replace those of the source.
+    """The files of a source that are used, by path. They are read on access.
 
-    If the source is not in the cache, access raises a TaskError that names the command to fetch it.
+    Files of the overlay replace those of the source. If the source is not in the cache, access raises a TaskError that
+    names the command to fetch it.
 
     Attributes:
-        folder: the folder of the paper, in its suite.
-        source: the pinned source.
-        overlay: the content of each overlay file, by path.
+        folder: The paper folder.
+        source: The pinned source.
+        overlay: The content of each overlay file, by path.
     """
 
     def __init__(self, folder: Path, source: Source, overlay: Mapping[str, bytes]) -> None:
@@ -136,7 +136,7 @@ class Tree(Mapping[str, bytes]):
         if self._places is None:
             if not is_fetched(self.source):
                 paper, suite = self.folder.name, self.folder.parent
-                raise TaskError(f"{paper}: {self.source} is not fetched: lmrbench setup fetch --suite {suite} {paper}")
+                raise TaskError(f"{paper}: {self.source} is missing; run lmrbench setup fetch --suite {suite} {paper}")
             self._places = dict(sorted(_listed(tree_folder(self.source), self.source)))
         return self._places
 

@@ -1,4 +1,4 @@
-"""Pin a source, given as a version or an address, by its digest."""
+"""Pin the source that a version or an address names by its digest."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def pinned(text: str) -> Source:
     set to TODO and the imports are left empty; the author of the task must fill them in.
 
     Raises:
-        UsageError: the text is malformed.
-        SourceError: the version or the archive is not available.
+        UsageError: The text is malformed.
+        SourceError: The version or the archive is not available.
     """
     if _PACKAGE.fullmatch(text):
         name, _, version = text.partition("==")
@@ -57,7 +57,7 @@ def pinned_release(package: str, release: IndexedVersion) -> Source:
 
 
 def licence_of(source: Source) -> str:
-    """Return the licence in the metadata of a fetched package, or TODO if it names none."""
+    """Return the licence that the metadata of a fetched package names, or TODO if they name none."""
     for pattern in ("*.dist-info/METADATA", "PKG-INFO", "*/PKG-INFO"):
         for file in sorted(tree_folder(source).glob(pattern)):
             if said := _licence(file):

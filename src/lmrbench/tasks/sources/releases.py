@@ -43,7 +43,7 @@ def releases(name: str) -> list[IndexedVersion]:
     """Return the versions of a package that are not yanked and have a platform-independent file, oldest first.
 
     Raises:
-        SourceError: no index has such a file, or an index can't be reached.
+        SourceError: No index has such a file, or an index can't be reached.
     """
     best: dict[Version, IndexedFile] = {}
     for item in indexed_files(name):
@@ -54,7 +54,7 @@ def releases(name: str) -> list[IndexedVersion]:
             best[version] = item
     if not best:
         raise SourceError(
-            f"{name}: no index of pip's configuration holds a platform-independent wheel or a source distribution"
+            f"{name}: no index in pip's configuration has a platform-independent wheel or a source distribution"
         )
     return [IndexedVersion(version, best[version]) for version in sorted(best)]
 
@@ -68,7 +68,7 @@ def release_of(known: list[IndexedVersion], name: str, version: Version) -> Inde
         version: The wanted version.
 
     Raises:
-        SourceError: there is no such version; the message names those that are closest.
+        SourceError: The package has no such version. The message names the closest versions.
     """
     numbers = [item.version for item in known]
     if version in numbers:
@@ -78,13 +78,13 @@ def release_of(known: list[IndexedVersion], name: str, version: Version) -> Inde
     rest = len(numbers) - MOST_NAMED
     more = f" and {rest} more" if rest > 0 else ""
     raise SourceError(
-        f"{name}=={version}: no index of pip's configuration holds a platform-independent wheel or a source "
-        f"distribution; there are {near}{more}"
+        f"{name}=={version}: no index in pip's configuration has a platform-independent wheel or a source "
+        f"distribution of this version; available versions: {near}{more}"
     )
 
 
 def version_in(place: str, text: str) -> Version:
-    """Parse a version. If it is malformed, raise UsageError; the message begins with `place`, where it was given."""
+    """Parse a version. Raises UsageError if it is malformed; the message begins with `place`, such as an option."""
     try:
         return Version(text)
     except InvalidVersion as error:
@@ -102,5 +102,5 @@ def _version(file: str, name: str) -> Version | None:
             project, version = parse_sdist_filename(file)
     except (InvalidSdistFilename, InvalidWheelFilename):
         return None
-    # A folder of wheels also holds files of other packages.
+    # A `find-links` folder may also contain files of other packages.
     return version if project == canonicalize_name(name) else None

@@ -1,7 +1,7 @@
-"""Unpack untrusted archives within bounds.
+"""Unpack untrusted archives, with limits on their size.
 
-Only regular files and folders are written. An archive that holds anything else, or a path outside the folder, is
-rejected as a whole.
+Only regular files and folders are written. If an archive contains anything else, or a path outside of the folder, it is
+rejected and nothing is written.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MOST_FILES = 50_000
 MOST_BYTES = 2 << 30
 _CHUNK = 1 << 20
 
-# A path, whether it is a folder, and a function that opens the content.
+# A member of an archive: its path, whether it is a folder, and a function that opens its content.
 _Member = tuple[str, bool, Callable[[], IO[bytes] | None]]
 
 
@@ -32,7 +32,7 @@ def unpack(archive: Path, folder: Path) -> None:
     If all files are in one folder, as in a source distribution, its name is dropped from their paths.
 
     Raises:
-        SourceError: the archive is damaged or too large, or holds links, devices, or paths that lead out of it.
+        SourceError: The archive is damaged or too large, or contains links, devices, or paths outside of the folder.
     """
     try:
         if archive.name.endswith((".whl", ".zip")):
@@ -73,7 +73,7 @@ def _write(members: list[_Member], folder: Path, name: str) -> None:
         stream = content()
         if stream is None:
             raise SourceError(f"{name}: {str(path)!r} has no content")
-        # O_EXCL raises an error if the archive holds the same path twice.
+        # With O_EXCL, opening fails if the archive contains the same path twice.
         with stream, os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o444), "wb") as written:
             while chunk := stream.read(_CHUNK):
                 room -= len(chunk)

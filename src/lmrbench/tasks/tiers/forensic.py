@@ -31,7 +31,7 @@ from lmrbench.tasks.tiers.logged import EXPERIMENT, fresh_check
 from lmrbench.tasks.workspace import third_party_imports
 
 FILE = "deviations.toml"
-# The numbers of deviations that a horizon is measured with.
+# The numbers of deviations in the draws that measure a horizon.
 LADDER = (1, 2, 3, 4, 6, 8, 12)
 # The number of deviations that an entangled draw takes from one stage.
 TOGETHER = 3
@@ -75,7 +75,7 @@ class DeviationPool(Record):
 
     Attributes:
         tolerance: The tolerance within which metrics agree.
-        trains: By metric, the smallest and the largest value with which a changed program still counts as working.
+        trains: For some metrics, the smallest and the largest value at which a changed program still counts as working.
         draws: The published draws.
         deviation: All deviations by name.
     """
@@ -136,9 +136,9 @@ def changed(
 
 
 def chosen(task: Task, pool: DeviationPool, draw: Draw) -> dict[str, Deviation]:
-    """Draw deviations from a pool. No two of them change the same line.
+    """Return the deviations of a draw. No two of them change the same line.
 
-    The result depends only on the pool, the repository, and the count, seed, entanglement and attempt of the draw.
+    The result depends only on the pool, on the repository, and on the count, seed, entanglement and attempt.
 
     Args:
         task: A task of the paper.
@@ -172,7 +172,7 @@ def chosen(task: Task, pool: DeviationPool, draw: Draw) -> dict[str, Deviation]:
 
 
 def _turns(pool: DeviationPool, key: str, entangled: bool) -> Iterator[str]:
-    """Yield, without end, the stage from which each further deviation is drawn."""
+    """Return an endless iterator over the stages from which the deviations are drawn in turn."""
     stages = sorted({item.stage for item in pool.deviation.values()}, key=lambda stage: _digest(f"{key} {stage}"))
     together = [stage for stage in stages for _ in range(TOGETHER if entangled else 1)]
     return chain(together, chain.from_iterable(repeat(stages)))
@@ -183,7 +183,7 @@ def _digest(text: str) -> bytes:
 
 
 def pool_digest(task: Task, pool: DeviationPool) -> str:
-    """Return the SHA-256 of the pool and the repository, on which a draw depends in addition to its own numbers."""
+    """Return the SHA-256 of the pool and the repository. A draw depends on both, and on its count, seed and attempt."""
     deviations = {name: item.model_dump(mode="json") for name, item in pool.deviation.items()}
     bounds = pool.model_dump(mode="json", include={"trains", "tolerance"})
     files = {"deviations": json.dumps([deviations, bounds], sort_keys=True).encode()}
@@ -196,7 +196,7 @@ def is_forensic(task_id: str) -> bool:
 
 
 def draw_id(name: str) -> DrawId | None:
-    """Parse the name of a forensic task; return None for any other name."""
+    """Parse the name of a forensic task. Returns None for any other name."""
     match = _NAME.fullmatch(name)
     return DrawId(int(match[1]), int(match[2]), match[3] is not None) if match else None
 
@@ -279,7 +279,8 @@ def _is_made(deviation: Deviation, faithful: Mapping[str, bytes], answered: Mapp
 def in_one_layout(data: bytes) -> str:
     """Normalize the layout of a Python file and drop its comments; return "" if the file cannot be parsed.
 
-    For files of submissions, call this inside a reader process, because parsing can take unbounded time.
+    Call this for files of submissions only in a separate process (see `lmrbench.grading.reading`), because parsing them
+    can take unbounded time.
     """
     try:
         return ast.unparse(syntax_tree(decode(data)[0]))

@@ -1,16 +1,16 @@
 """Generate checks and programs that run a repository's experiment reproducibly.
 
 `experiment.run(seed)` of a repository returns its metrics by stage, such as `{"data": {"mean length": 5.25}}`, in the
-order in which the program computes them. Counts and shares are under `rates`, which are for information only and are
-not graded. The experiment is run on one thread and in double precision, so that metrics can be compared. A solver who
-sees the results for the published seeds also gets a program that runs the experiment in the same way and prints the
+order in which the program computes them. Counts and shares are under the key `rates`; they are for information only and
+are not graded. The experiment is run on one thread and in double precision, so that metrics can be compared. A solver
+who sees the results for the published seeds also gets a program that runs the experiment in the same way and prints the
 differences. Checks use other seeds.
 """
 
 from __future__ import annotations
 
 RESULTS, REPLAY = "results.json", "replay.py"
-# The file in which `replay.py` counts its runs, one line for each.
+# The file in which `replay.py` counts its runs, with one line per run.
 COUNT = "replay.count"
 # The key of the metrics in an observation.
 EXPERIMENT = "experiment"
@@ -20,7 +20,7 @@ PUBLISHED_SEEDS = (0, 1, 2)
 _FIRST, _COUNT = max(PUBLISHED_SEEDS) + 1, 2
 _FRESH_SEEDS = f"[{_FIRST} + ({_COUNT} * seed + number) % 10**6 for number in range({_COUNT})]"
 
-# THREADS is replaced by the number of threads.
+# The word THREADS in this text is replaced by the number of threads.
 _WITH_TORCH = '''
 def logged(seed):
     """What the experiment returns, in double precision and on one thread."""
@@ -152,7 +152,7 @@ def main():
     todo = [(folder.resolve(), seed) for folder in given.variants or [HERE / "repo"] for seed in seeds]
     with open(HERE / "replay.count", "a") as file:
         file.write("run\\n" * len(todo))
-    # Each run has a process of its own, which is forked from this one and so has its libraries.
+    # Each run has its own process, forked from this one, so that the libraries are imported only once.
     with multiprocessing.get_context("fork").Pool(given.jobs, maxtasksperchild=1) as pool:
         for (folder, seed), found in zip(todo, pool.imap(run, todo, chunksize=1)):
             print(f"{{folder.name}}, seed {{seed}}")
@@ -175,12 +175,12 @@ def fresh_check(imports: tuple[str, ...]) -> str:
 
 
 def and_the_experiment(check: str, imports: tuple[str, ...], has_rates: bool) -> str:
-    """Append cases that run the experiment with unpublished seeds to a check.
+    """Return a check with additional cases that run the experiment with unpublished seeds.
 
     Args:
         check: The source of the check.
         imports: The top-level imports of the repository.
-        has_rates: Whether the experiment returns rates, which are then left out.
+        has_rates: Whether the experiment returns rates, which must be left out of the observations.
     """
     logged = _logged(imports) + (_WITHOUT_RATES if has_rates else "")
     return check + _AND_THE_EXPERIMENT.format(logged=logged, seeds=_FRESH_SEEDS)

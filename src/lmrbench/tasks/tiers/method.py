@@ -1,7 +1,7 @@
-"""Complete the tasks of whole methods: add cases and wrong versions to those that the author wrote.
+"""Complete the tasks of the tier `method`: add cases and wrong versions to those that the author wrote.
 
 The check also runs the experiment with unpublished seeds and observes its metrics. Each deviation of the paper's pool
-that is inside a masked function becomes a wrong version.
+of deviations (see `forensic`) that is inside a masked function becomes a wrong version.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ def method_task(task: Task) -> Task:
     """Add the experiment to the check of a method task, and the pool's deviations to its wrong versions.
 
     Raises:
-        TaskError: The pool cannot be read.
+        TaskError: The pool of deviations cannot be read.
     """
-    # The experiment of a paper that has a pool returns rates, which are not graded.
+    # If a paper has a pool of deviations, its experiment also returns rates, which are not graded.
     has_rates = bool(task.files.deviations)
     files = replace(
         task.files,

@@ -23,7 +23,7 @@ from lmrbench.tasks.model import Name, Task
 from lmrbench.tasks.sources.origin import Tree, is_fetched
 from lmrbench.tasks.workspace import one_text
 
-# The name of the wrong version of a twin that is its original.
+# The name of the wrong version of a twin that consists of the code of its original task.
 ORIGINAL = "the_original"
 
 
@@ -33,7 +33,7 @@ class Twin(Record):
     Attributes:
         name: The name of the file.
         of: The name of the original task.
-        why: A sentence about the change.
+        why: A sentence that describes the change.
         summary: Edits of the paper's summary.
         instruction: Edits of the instruction.
         repo: Edits of the repository, which yield the twin's reference.
@@ -112,7 +112,7 @@ class _AlteredTree(Tree):
 
 
 class _Originals(Mapping[str, str]):
-    """The wrong versions of a twin: its original, which is read on access, and the rewrites of that."""
+    """The wrong versions of a twin: the code of its original task, read on access, and that task's rewrites."""
 
     def __init__(self, original: Task) -> None:
         self._task = original
