@@ -141,7 +141,7 @@ def _print_definition(target: Target, definition: NewDefinition) -> None:
 
 
 def _print_left_to_do(task: Task, decisions: Sequence[str]) -> None:
-    """Print the masked target of a new task and the work that is left; then audit the task, and print its shortfalls."""
+    """Print the masked target of a new task and the work that is left; then audit the task and print what it lacks."""
     print(f"\nThe masked target:\n\n{_as_text(goal_signatures(task)[task.targets[0]])}")
     command = f"lmrbench task audit {task.paper.slug} --suite {task.folder.parent} --quick"
     print(f"\nLeft to do (`{command}` shows the mutants that survive):")
