@@ -15,7 +15,7 @@ def lay_out(repo: Path, files: dict[str, bytes], tree: Path | None) -> None:
 
     Args:
         repo: The folder to create.
-        files: The content of the files that the host sent, by path.
+        files: The contents of the files that the host sent, by path.
         tree: The folder that contains the repository's other files; None if all files were sent.
     """
     folders = {parent for name in files for parent in PurePosixPath(name).parents}
