@@ -4,7 +4,7 @@ A warm worker is a sandboxed process that has imported its packages and runs one
 the interface of `LocalPool` and gives the same results. Jobs are sent in batches. All jobs of a batch have the same
 owner (the author of their code). Each outcome is returned as soon as it is known. A node sees the code that it runs,
 including the reference solution. The expected results stay with the caller, which compares the outcomes with them. If a
-node is lost, those of its jobs that have no outcome yet run again on another node.
+node is lost, another node runs those of its jobs that have no outcome yet.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class ClusterPool:
                 ray.init(address=known, log_to_driver=False, logging_level=logging.ERROR)
             except (OSError, RuntimeError, ValueError) as error:
                 said = str(error).strip().partition("\n")[0]
-                raise SandboxError(f"no Ray cluster at {known or 'this machine'}: {said}") from error
+                raise SandboxError(f"no Ray cluster at {known or 'localhost'}: {said}") from error
         resources: Any = ray.cluster_resources  # The function has no type annotations.
         size = workers or max(1, int(resources().get("CPU", 1)))
         # If a node is lost, Ray restarts its actors on another node, and `run` sends their unfinished jobs again.

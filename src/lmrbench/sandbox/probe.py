@@ -13,7 +13,8 @@ from lmrbench.errors import SandboxError
 from lmrbench.sandbox.inside.cases import encode_cases
 from lmrbench.sandbox.protocol import Cases, Job, Worker
 
-# The small amounts of memory (in megabytes), open files and disk space that the probe uses. It also starts a process.
+# The memory (in megabytes), open files and disk space that the probe uses: small amounts that any correct answer may
+# need. The probe also starts a process.
 _MEMORY_MB, _FILES, _DISK_BYTES = 16, 32, 1 << 20
 _OBSERVE = """
 def observe(case):

@@ -1,9 +1,9 @@
 """The registry of sandbox back ends, and functions that open worker pools.
 
 Back ends, such as bubblewrap or docker, isolate untrusted code. They come with lmrbench or from other packages. To add
-a back end, a package defines an entry point in the group `lmrbench.sandboxes`, under the name of the back end.
-The entry point refers to a class that implements `protocol.Sandbox`. lmrbench calls this class with the folders to hide
-from all workers.
+a back end, a package defines an entry point in the group `lmrbench.sandboxes`, under the name of the back end. The
+entry point refers to a class that implements `protocol.Sandbox`. lmrbench calls this class with the folders to hide
+from all workers, the sandboxed processes that run the code.
 """
 
 from __future__ import annotations

@@ -192,8 +192,8 @@ class BubblewrapSandbox(Sandbox):
             environment: All environment variables of the program.
             user: The result of `new_user`. Unless it is None, the option `--user NUMBER` is added to the program's
                 arguments, and the program must change to that user.
-            forks: Whether the program is a template. If so, `--user` is not added, and the program stays root, so that
-                it can fork workers into new namespaces.
+            forks: Whether the program is a template. If so, `--user` is not added: the program does not change its
+                user, so that it can fork workers into new namespaces.
 
         Raises:
             SandboxError: bubblewrap is not installed.

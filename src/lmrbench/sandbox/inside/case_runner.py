@@ -35,7 +35,7 @@ _PROGRAM = os.path.dirname(__file__)
 
 
 def enter(repo: Path, files: dict[str, bytes], tree: Path | None) -> None:
-    """Lay out a repository, change to its folder, and put the folder first in the import path.
+    """Create the files of a repository, change to its folder, and put the folder first in the import path.
 
     Args:
         repo: The folder to create.

@@ -301,7 +301,7 @@ def guard_host(version: int) -> None:
 
     Args:
         version: The version of the kernel's Landlock interface. If it is old, the filter also refuses calls that
-            truncate files by their path, and signals to any process outside of the caller's process group.
+            truncate files by their path, and signals to anything but the caller itself and its process group.
 
     Raises:
         OSError: The kernel refuses the change.

@@ -1,8 +1,8 @@
 """Landlock: restrict the files, sockets and other processes that a process and its children can reach.
 
 No privilege is needed. Restrictions can only be added: the process and its children form a domain, which they can
-neither leave nor widen. The version of the kernel's interface (ABI) determines the restrictions that are possible; all
-others are left out.
+neither leave nor widen. Restrictions that the kernel's version of the Landlock interface (ABI) does not support are
+left out.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ READ = _EXECUTE | _READ_FILE | _READ_DIR
 LIST = _READ_DIR
 USE = _READ_FILE | _WRITE_FILE
 WRITE = READ | _WRITE_FILE | _CHANGES | _REFER | _TRUNCATE
-# Entries of /proc/PID that get no rule: those that show more than the process, and `task`, whose subfolders contain
+# Entries of /proc/PID that get no rule: those that show more than this process, and `task`, whose subfolders contain
 # such entries again.
 _SHARED = {"net", "task", "mountstats"}
 

@@ -28,7 +28,7 @@ class ProcessorTime:
         self._most = 0
 
     def seconds(self, pids: Iterable[int]) -> float:
-        """Return the total processor seconds of these processes, of their ended children, and of those seen earlier.
+        """Return the total processor seconds of these processes, their ended children, and all processes seen earlier.
 
         The total is computed in two ways. The first sum is over these processes and those ended children for which
         their parents have waited, because the kernel counts only these. The second sum is over the last measured times

@@ -1,6 +1,7 @@
 """Run one request in the worker: fork children for its cases, watch their limits, and report cases whose child died.
 
-A child runs the candidate (the code to grade) on the cases of a check.
+A request asks the worker to run a candidate (the code to grade) on the cases of a check. Children send frames to the
+worker; `framing` lists their kinds, such as STARTED.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ class Rule(NamedTuple):
         values: The values that the argument is compared with.
         only: True to refuse all values except these, False to refuse these values.
         mask: The bits of the argument that are compared.
-        answer: The error that a refused call returns; with 0, it does nothing and seems to succeed.
+        answer: The error that a refused call returns. If it is 0, the call does nothing and seems to succeed.
         when: The position and the value of another argument. The rule applies only if that argument has this value;
             None to apply it to all calls.
     """
