@@ -293,11 +293,11 @@ def test_a_chosen_one_is_drafted_from_the_newest_version_with_recorded_inputs(tm
         (("--source", "toy", "--since", "new"), "--since new: Invalid version"),
         (("--source", "other", "--since", "1.0"), "other: no index"),
         (("--source", "https://example.org/a.tar.gz", "--since", "1.0"), "expected NAME or NAME==VERSION"),
-        (("--since", "1.0"), "--since: needs a package; name it with --source NAME"),
+        (("--since", "1.0"), "--since needs a package; name it with --source NAME"),
         (("--source", "toy==2.0", "toy/losses.py::weigh"), "--to DIR --slug SLUG"),
         (("--source", "toy", "--since", "1.0", "toy/losses.py::weigh", "--slug", "a"), "--to DIR --slug SLUG"),
         (("--source", "toy", "--since", "1.0", "toy/losses.py::no"), "toy==2.0 has no such definition"),
-        (("--source", "toy==2.0", "toy/losses.py::weigh", "--json"), "--json: needs --source and --since"),
+        (("--source", "toy==2.0", "toy/losses.py::weigh", "--json"), "--json needs --source and --since"),
     ],
 )
 def test_what_can_not_be_compared_is_one_line(arguments, words):
