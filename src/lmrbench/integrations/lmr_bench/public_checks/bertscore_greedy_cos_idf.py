@@ -1,4 +1,7 @@
-"""greedy_cos_idf of BERTScore: precision, recall and F of texts of three or more tokens with positive similarities."""
+"""Check greedy_cos_idf of BERTScore on texts of three or more tokens with positive similarities.
+
+lmrbench adds the definitions of `loaded`, `instance` and `TARGET`, and reads the constants; see `adapting`.
+"""
 
 import torch
 
@@ -28,7 +31,7 @@ def every_case(seed):
 
 
 def observe(case):
-    """Run the function on a case and return what it computes."""
+    """Run the function on a case and return the precision, the recall and the F score."""
     greedy_cos_idf = loaded(*TARGET)
     given = [item.clone() for side in case["sides"] for item in side]
     precision, recall, f_score = greedy_cos_idf(*given)

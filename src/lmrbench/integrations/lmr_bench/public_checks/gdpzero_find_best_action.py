@@ -1,4 +1,7 @@
-"""OpenLoopMCTS.find_best_action: the action that is selected in a node, and its score if the function returns it."""
+"""Check OpenLoopMCTS.find_best_action: the selected action in a node, and its score if the function returns it.
+
+lmrbench adds the definitions of `loaded`, `instance` and `TARGET`, and reads the constants; see `adapting`.
+"""
 
 from types import SimpleNamespace
 
@@ -28,7 +31,7 @@ def every_case(seed):
 
 
 def observe(case):
-    """Run the function on a case and return what it computes."""
+    """Run the function on a case and return the action, and its score if there is one."""
     moves, state = case["moves"], "greeting__proposition"
     tree = instance(
         loaded(*TARGET),

@@ -1,4 +1,7 @@
-"""SimPOTrainer.simpo_loss: losses and rewards."""
+"""Check SimPOTrainer.simpo_loss: the losses and rewards.
+
+lmrbench adds the definitions of `loaded`, `instance` and `TARGET`, and reads the constants; see `adapting`.
+"""
 
 from types import SimpleNamespace
 
@@ -25,7 +28,7 @@ def every_case(seed):
 
 
 def observe(case):
-    """Run the function on a case and return what it computes."""
+    """Run the function on a case and return the losses and rewards."""
     processor = SimpleNamespace(device=torch.device("cpu"))
     trainer = instance(loaded(*TARGET), **case["settings"], accelerator=processor, args=processor)
     losses, chosen, rejected = trainer.simpo_loss(*case["logps"].clone())

@@ -1,4 +1,7 @@
-"""tdpo_loss of TDPO: losses, rewards, and the gradients of the losses."""
+"""Check tdpo_loss of TDPO: the losses, the rewards, and the gradients of the losses.
+
+lmrbench adds the definitions of `loaded`, `instance` and `TARGET`, and reads the constants; see `adapting`.
+"""
 
 import torch
 
@@ -30,7 +33,7 @@ def every_case(seed):
 
 
 def observe(case):
-    """Run the function on a case and return what it computes."""
+    """Run the function on a case and return the losses, the rewards and the gradients."""
     tdpo_loss = loaded(*TARGET)
     inputs = [row.clone().requires_grad_() for row in case["statistics"]]
     losses, chosen, rejected = tdpo_loss(*inputs, *case["settings"])
