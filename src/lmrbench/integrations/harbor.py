@@ -110,7 +110,7 @@ def write(tasks: Sequence[Task], to: Path, inputs: Inputs) -> Iterator[Path]:
 def write_harbor(task: Task, folder: Path, inputs: Inputs = "full") -> None:
     """Write a task as a folder for `harbor run -p FOLDER`.
 
-    Harbor's oracle agent gets a reward of 1, and an agent that changes nothing gets 0.
+    Harbor's oracle agent, which runs `solution/solve.sh`, gets a reward of 1. An agent that changes nothing gets 0.
 
     Args:
         task: a task of any tier (kind of task) except `forensic`.

@@ -1,9 +1,9 @@
 """Read predictions in SWE-bench's format, with one patch per instance, as submissions.
 
 A file contains objects with `instance_id`, `model_name_or_path` and `model_patch`, as JSON Lines or as one JSON list.
-It may also be one JSON object that maps each instance id to such an object or to the patch alone. If such
-an entry names no model, the name of the file is used as the model. An instance id is the id of a task, with `__` or a
-slash between paper and task. A patch that can't be applied becomes a submission without code, which fails.
+It may also be one JSON object that maps each instance id to such an object or to the patch alone. If such an entry has
+no model, the name of the file is used as the model. An instance id is the id of a task, with `__` or a slash between
+paper and task. A patch that can't be applied becomes a submission without code, which fails.
 """
 
 from __future__ import annotations

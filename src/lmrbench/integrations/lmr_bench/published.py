@@ -131,7 +131,9 @@ def figures(known: Sequence[PublishedOutcome]) -> list[PaperFigure]:
 def against(
     known: Iterable[PublishedOutcome], first: RaterName, second: RaterName, annotator: str | None = None
 ) -> Agreement:
-    """Compute the agreement of two raters on the answers that both rated. A passing unit test counts as CC.
+    """Compute the agreement of two raters on the answers that both rated.
+
+    A passing unit test counts as CC, a failing one as LI.
 
     Args:
         known: The records.

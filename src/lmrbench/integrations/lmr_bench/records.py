@@ -43,7 +43,7 @@ _SCALE: Mapping[str, Category] = {"1": "LI", "2": "LC", "3": "CC"}
 _SCALE_FROM_0: Mapping[str, Category] = {"0": "LI", "1": "LC", "2": "CC"}
 _SETTINGS = {"noagent": "prompting", "baseagent": "prompting", "openhands": "openhands"}
 _MODELS = {"gpt41": "gpt-4.1", "gpt4o": "gpt-4o", "o4mini": "o4-mini", "claude37": "claude-3.7"}
-# Matches a part of a path that names an agent, a model or both. The part is in lower case and has no punctuation.
+# Matches a part of a path, converted to lower case without punctuation, that names an agent, a model or both.
 _NAMED = re.compile(rf"({'|'.join(_SETTINGS)})?(?:agent|logs)?({'|'.join(_MODELS)})?(?:sonnet)?(?:20[0-9]{{6}})?")
 _JUDGED = re.compile(r"([0-9]{1,6})[^0-9].*_([0-9]{1,4})_analysis\.txt")
 _TESTED = re.compile(r"(?:.*/)?([0-9]{1,6})[^/0-9][^/]*/(?:.*/)?(unit_?tests?_?([0-9]{0,4}))\.log: *(\w*)")

@@ -57,7 +57,8 @@ _TOOLS = {
 }
 
 
-# Matches the folder of a session that is named after its paper, such as 14-EmojiCrypt. Other folders have a UUID.
+# Matches the name of a session's folder if it begins with the number of a paper, as in 14-EmojiCrypt. Other folders are
+# named by a UUID.
 _NUMBERED = re.compile(r"([0-9]{1,3})[-_. ]")
 
 

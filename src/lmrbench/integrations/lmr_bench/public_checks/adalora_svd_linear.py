@@ -27,7 +27,7 @@ ATTRIBUTES = (
 
 
 def every_case(seed):
-    """Yield the cases that a seed draws."""
+    """Yield the cases that are drawn with a seed."""
     generator = torch.Generator().manual_seed(seed)
 
     def draw(*shape):

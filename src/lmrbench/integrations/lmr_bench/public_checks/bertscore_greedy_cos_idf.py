@@ -9,11 +9,11 @@ PARAMETERS = ("ref_embedding", "ref_masks", "ref_idf", "hyp_embedding", "hyp_mas
 
 
 def every_case(seed):
-    """Yield the cases that a seed draws."""
+    """Yield the cases that are drawn with a seed."""
     generator = torch.Generator().manual_seed(seed)
 
     def side(batch, length, width, padded, weighted):
-        # With positive similarities, padding never has the maximum, however it is masked.
+        # All similarities are positive, so padding never has the maximum, no matter how it is masked.
         embedding = 0.2 + torch.rand(batch, length, width, generator=generator)
         lengths = torch.randint(3, length + 1, (batch, 1), generator=generator) if padded else torch.tensor([[length]])
         masks = (torch.arange(length) < lengths).expand(batch, length).long()

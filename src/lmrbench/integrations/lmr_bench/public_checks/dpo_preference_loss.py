@@ -16,7 +16,7 @@ OPTIONS = ("label_smoothing", "ipo", "reference_free")
 
 
 def every_case(seed):
-    """Yield the cases that a seed draws."""
+    """Yield the cases that are drawn with a seed."""
     generator = torch.Generator().manual_seed(seed)
     for number, beta in enumerate((0.01, 0.1, 0.3, 0.5, 1.0, 2.0)):
         batch = (1, 4, 8, 13, 2, 5)[number]

@@ -10,7 +10,7 @@ SIZES = {"ethnicity": 19, "nationality": 22, "religion": 6}
 
 
 def every_case(seed):
-    """Yield the cases that a seed draws."""
+    """Yield the cases that are drawn with a seed."""
     generator = np.random.default_rng(seed)
     for option, size in SIZES.items():
         for number in range(3):

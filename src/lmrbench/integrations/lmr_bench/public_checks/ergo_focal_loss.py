@@ -11,7 +11,7 @@ OPTIONS = ("size_average",)
 
 
 def every_case(seed):
-    """Yield the cases that a seed draws."""
+    """Yield the cases that are drawn with a seed."""
     generator = torch.Generator().manual_seed(seed)
     for number, gamma in enumerate((2, 0, 1, 3, 2, 5)):
         count = (2, 3, 4, 3, 2, 5)[number]

@@ -12,7 +12,7 @@ ATTRIBUTES = ("Ns", "Nsa", "Q", "P", "valid_moves", "configs.cpuct", "configs.Q_
 
 
 def every_case(seed):
-    """Yield the cases that a seed draws."""
+    """Yield the cases that are drawn with a seed."""
     generator = np.random.default_rng(seed)
     for number, cpuct in enumerate((1.0, 0.5, 2.0, 4.0, 1.0, 0.1, 1.5, 3.0, 1.0, 2.5)):
         acts = int(generator.integers(2, 8))

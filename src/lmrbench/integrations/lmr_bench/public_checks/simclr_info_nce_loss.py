@@ -21,7 +21,7 @@ ATTRIBUTES = (
 
 
 def every_case(seed):
-    """Yield the cases that a seed draws."""
+    """Yield the cases that are drawn with a seed."""
     generator = torch.Generator().manual_seed(seed)
     for number, temperature in enumerate((0.07, 0.1, 0.2, 0.5, 1.0, 0.07, 0.5, 2.0)):
         images, width = ((4, 8), (6, 5), (2, 16), (16, 8), (3, 4), (32, 12), (1, 6), (8, 3))[number]

@@ -13,7 +13,7 @@ OPTIONS = ("label_smoothing", "loss_type")
 
 
 def every_case(seed):
-    """Yield the cases that a seed draws."""
+    """Yield the cases that are drawn with a seed."""
     generator = torch.Generator().manual_seed(seed)
     for number, (beta, ratio) in enumerate(((2.0, 0.5), (2.5, 0.55), (10.0, 0.3), (1.0, 1.6), (2.0, 0.25))):
         batch = (4, 8, 1, 6, 13)[number]

@@ -13,7 +13,7 @@ OPTIONS = ("loss_type", "reference_free")
 
 
 def every_case(seed):
-    """Yield the cases that a seed draws."""
+    """Yield the cases that are drawn with a seed."""
     generator = torch.Generator().manual_seed(seed)
     for number, beta in enumerate((0.1, 0.5, 1.0, 0.05, 5.0)):
         batch = (4, 8, 1, 6, 13)[number]

@@ -17,7 +17,7 @@ OPTIONS = ("if_tdpo2",)
 
 
 def every_case(seed):
-    """Yield the cases that a seed draws."""
+    """Yield the cases that are drawn with a seed."""
     generator = torch.Generator().manual_seed(seed)
     settings = ((0.1, 0.5), (0.1, 0.7), (0.3, 0.5), (0.5, 0.25), (1.0, 1.0), (0.05, 1.5), (0.2, 2.0), (0.8, 0.1))
     for number, (beta, alpha) in enumerate(settings):
