@@ -82,7 +82,7 @@ def test_a_dataset_takes_no_code_of_published_packages(tmp_path):
 
 def test_nothing_is_written_over(tasks, tmp_path):
     (tmp_path / "rows.jsonl").write_text("mine\n")
-    with pytest.raises(UsageError, match=re.escape("rows.jsonl: exists already")):
+    with pytest.raises(UsageError, match=re.escape("rows.jsonl exists already")):
         write_jsonl(tasks, tmp_path / "rows.jsonl")
     for write in (lambda: write_dataset(tasks, tmp_path), lambda: write_harbor(tasks[0], tmp_path)):
         with pytest.raises(UsageError, match="is not empty"):

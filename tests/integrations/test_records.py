@@ -103,7 +103,7 @@ def test_each_system_becomes_a_run(runs):
     assert len(labels) == 24
     assert {(item.annotator, item.category, item.reason) for item in labels} == {("ann", "CC", "a comment of ann")}
     said = {item.where: item.reason for item in found.left_out}
-    assert said["paper_3/function_0"] == "has published records, but is not a task of the suite"
+    assert said["paper_3/function_0"] == "published records exist, but the suite has no such task"
 
 
 @pytest.mark.slow
@@ -228,7 +228,7 @@ def test_records_in_every_spelling_and_none_that_hides_the_others(tmp_path):
             f"{fay} 3: human_judge_result: '4' is not from 1 to 3",
             f"{fay} 4: agent_type, model_name: unknown system 'openhands_agent', 'gpt5'",
             f"{fay} 5: paper_index, function_index: expected whole numbers",
-            f"{fay} 6: is not a JSON object",
+            f"{fay} 6: not a JSON object",
             "human_evaluation/none.json: not valid JSON: Expecting property name enclosed in double quotes: "
             "line 1 column 2 (char 1)",
             "human_evaluation/object.json: expected a JSON list of labels",
@@ -268,7 +268,7 @@ def test_systems_by_the_parts_of_a_path():
 
 
 def test_a_folder_without_records_is_refused(tmp_path):
-    with pytest.raises(UsageError, match="holds no published records; expected a clone"):
+    with pytest.raises(UsageError, match="no published records found; expected a clone"):
         read_records(tmp_path)
     shown = CliRunner().invoke(
         app, ["task", "import", "lmr-bench", str(tmp_path), "--to", str(tmp_path / "a"), "--runs", str(tmp_path)]

@@ -313,9 +313,9 @@ AS_AGENT = ("--setting", "agent")
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--model", MODEL, "--agent", "openhands"), "--agent openhands: applies only to the agent setting"),
+        (("--model", MODEL, "--agent", "openhands"), "--agent openhands applies only to the agent setting"),
         (("--model", MODEL, "--mount", "/usr"), "applies only to the agent setting"),
-        (("--model", MODEL, *AS_AGENT, "--repairs", "1"), "--repairs 1: applies only to the prompt setting"),
+        (("--model", MODEL, *AS_AGENT, "--repairs", "1"), "--repairs 1 applies only to the prompt setting"),
         (("--model", MODEL, *AS_AGENT, "--mount", "/nope"), "mount: /nope"),
         (("--model", MODEL, *AS_AGENT, "--agent-sandbox", "docker", "--mount", "/usr"), "bubblewrap only"),
         (("--model", MODEL, *AS_AGENT, "--agent", "nobody"), "there is no agent 'nobody'"),

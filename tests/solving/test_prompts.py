@@ -49,7 +49,7 @@ def test_the_log_names_what_was_found():
 def test_a_search_in_what_is_not_shown_is_refused():
     with pytest.raises(UsageError, match=r"--retrieve 3: no further files can be shown with the inputs paper"):
         checked({"model": "m", "inputs": "paper", "retrieve": 3})
-    with pytest.raises(UsageError, match=r"--retrieve 3: applies only to the prompt setting"):
+    with pytest.raises(UsageError, match=r"--retrieve 3 applies only to the prompt setting"):
         checked({"model": "m", "setting": "agent", "retrieve": 3})
 
 

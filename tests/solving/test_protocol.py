@@ -140,8 +140,8 @@ def test_a_session_of_some_tasks_shows_the_goal_files_of_all_of_them_and_names_t
     [
         ({"protocol": "paper", "paper": "latex"}, "--paper latex: the paper's protocol requires json"),
         ({"protocol": "paper", "setting": "agent", "turns": 30}, "--turns 30: the paper's protocol requires 50"),
-        ({"paper": "pdf-file"}, "--paper pdf-file: applies only to the agent setting"),
-        ({"paper": "json", "setting": "agent"}, "--paper json: applies only to the prompt setting"),
+        ({"paper": "pdf-file"}, "--paper pdf-file applies only to the agent setting"),
+        ({"paper": "json", "setting": "agent"}, "--paper json applies only to the prompt setting"),
         (
             {"session": "paper", "setting": "agent", "inputs": "paper"},
             "--inputs paper: a session of a whole paper needs",
@@ -150,7 +150,7 @@ def test_a_session_of_some_tasks_shows_the_goal_files_of_all_of_them_and_names_t
             {"session": "paper", "setting": "agent", "trace_progress": True},
             "can't be used with sessions of whole papers",
         ),
-        ({"session": "paper"}, "--session paper: applies only to the agent setting"),
+        ({"session": "paper"}, "--session paper applies only to the agent setting"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(options, words):

@@ -1,8 +1,9 @@
-"""The program that Harbor runs as the verifier: grade a workspace on freshly drawn cases, and write the reward.
+"""The program that Harbor runs as a task's verifier: grade a workspace on freshly drawn cases, and write the reward.
 
-`python -m lmrbench.integrations.harbor_verifier TASK SUITE WORKSPACE LOGS` writes two files to the folder LOGS:
-`reward.txt`, which contains 1 or 0, and `grade.json`, the grade without the names of cases and the reasons for
-mismatches. If this machine can't grade, the program exits with status 1 and writes no reward.
+Harbor is a framework that runs agents in containers. `python -m lmrbench.integrations.harbor_verifier TASK SUITE
+WORKSPACE LOGS` writes two files to the folder LOGS: `reward.txt`, which contains 1 or 0, and `grade.json`, which
+contains the grade without case names and without the reasons for mismatches. If this machine can't grade, the program
+exits with status 1 and writes no reward.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from lmrbench.grading.reading import collect_workspace
 from lmrbench.tasks.submission import Submission
 
 SYSTEM = "agent"
-# Landlock works in a container without extra privileges.
+# Landlock, a security module of Linux, works in a container without extra privileges.
 SANDBOX = "landlock"
 
 
@@ -32,10 +33,10 @@ def verify(task_id: str, suite: Path, workspace: Path, logs: Path) -> bool:
         logs: the folder that `reward.txt` and `grade.json` are written to.
 
     Returns:
-        Whether the workspace is correct.
+        Whether the answer in the workspace is correct.
 
     Raises:
-        TaskError: the reference fails its own check.
+        TaskError: the reference implementation fails the check of the task.
         SandboxError: this machine can't run the sandbox.
     """
     plan = GradingPlan((fresh_seed(),), fresh_seeds=True, keep_references=False, sandbox=SANDBOX, workers=1)

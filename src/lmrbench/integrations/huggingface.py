@@ -1,7 +1,7 @@
 """Export tasks as a dataset: a JSON Lines file, or a folder for `datasets.load_dataset` and the Hugging Face hub.
 
-Each task is a row, which contains everything that a solver is given, but not the answer. Answers are written to a
-separate file, and only on request.
+Each task is one row. It contains everything that a solver is given, but not the answer. Answers are written only on
+request, to a separate file.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TASKS, GOLDENS = "data/tasks.jsonl", "data/goldens.jsonl"
 
 
 class File(Record):
-    """A file of a task's repository. Its role is `goal` if it contains a target of the task, else `context`."""
+    """A file of a task's repository. Its role is `goal` if it contains a function to write, else `context`."""
 
     path: str
     role: Literal["goal", "context"]
@@ -39,8 +39,10 @@ class Row(Record):
     """One task.
 
     Attributes:
-        other_tiers: the ids of the paper's tasks of other tiers. The files may contain answers to these tasks.
-        digest: the digest of everything that a verdict depends on. It identifies the edition of the task.
+        other_tiers: the ids of the same paper's tasks in other tiers (kinds of tasks). The files may contain answers to
+            these tasks.
+        targets: the functions to write.
+        digest: a digest of everything that the result of grading depends on. It identifies the version of the task.
     """
 
     id: str
@@ -62,7 +64,10 @@ class Row(Record):
 
 
 class GoldenRow(Record):
-    """The answer to one task: its goal files from the reference, in which only targets of other tasks are masked."""
+    """The answer to one task: the files of the reference implementation that contain the functions to write.
+
+    The functions of other tasks are masked in these files.
+    """
 
     id: str
     files: tuple[File, ...]
@@ -124,7 +129,7 @@ def write_rows(tasks: Sequence[Task], to: Path, inputs: Inputs) -> Iterator[Path
 def write_jsonl(tasks: Iterable[Task], file: Path, inputs: Inputs = "full") -> None:
     """Write a JSON Lines file with a row for each task. Raises UsageError if the file exists."""
     if file.exists():
-        raise UsageError(f"{file}: exists already; name a new file")
+        raise UsageError(f"{file} exists already; name a new file")
     file.parent.mkdir(parents=True, exist_ok=True)
     write_whole(file, _lines(row_of(task, inputs) for task in tasks))
 
@@ -140,14 +145,14 @@ def write_dataset(tasks: Sequence[Task], folder: Path, inputs: Inputs = "full", 
             secret, which the hub shows to users of a gated dataset.
 
     Raises:
-        UsageError: the folder is not empty, or a task uses a published package, whose code may not be redistributed.
+        UsageError: the folder is not empty, or a task uses a published package, whose code can't be redistributed.
     """
     if theirs := [task for task in tasks if isinstance(task.files.repository, Tree)]:
         raise UsageError(
-            f"{theirs[0].id}: uses a published package, whose code can't be redistributed; leave out this task"
+            f"{theirs[0].id} uses a published package, whose code can't be redistributed; leave out this task"
         )
     if folder.exists() and any(folder.iterdir()):
-        raise UsageError(f"{folder}: is not empty; a dataset needs a folder of its own")
+        raise UsageError(f"{folder} is not empty; a dataset needs a folder of its own")
     (folder / "data").mkdir(parents=True, exist_ok=True)
     write_whole(folder / TASKS, _lines(row_of(task, inputs) for task in tasks))
     if goldens:
@@ -173,7 +178,7 @@ contain the checks.
 {counts}
 
 `files` contains the masked goal files and the files shown as context, and `targets` names the functions to write.
-`digest` identifies the edition of the task.
+`digest` identifies the version of the task.
 
 {tiers}
 {more}"""

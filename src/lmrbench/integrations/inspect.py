@@ -1,4 +1,4 @@
-"""The task, scorers and sandbox of lmrbench for Inspect, which finds them through the entry points `inspect_ai`."""
+"""lmrbench's task, scorers and sandbox for the framework Inspect, which finds them by the entry points `inspect_ai`."""
 
 from lmrbench.judging.scoring import judge
 from lmrbench.solving.provider import BubblewrapSandboxEnvironment

@@ -1,4 +1,4 @@
-"""The formats of `lmrbench export`, which are built in or come from other packages.
+"""The formats of `lmrbench export`: those that are built in, and those that other packages add.
 
 A package adds a format with an entry point in the group `lmrbench.exporters`. The entry point has the name of the
 format and refers to a function `write(tasks, to, inputs)`, which writes the tasks and yields each path when it is
@@ -23,7 +23,7 @@ class Exporter:
 
     Attributes:
         about: one line of help text, in which PATH stands for the value of --to.
-        place: the function that writes the format, as "module:name".
+        place: the function that writes the format, in the notation "module:name".
         goldens: whether the function accepts the argument `goldens=True`, with which it writes the answers, too.
     """
 
@@ -39,7 +39,7 @@ EXPORTERS = {
         "lmrbench.integrations.harbor:write",
     ),
     "huggingface": Exporter("a dataset with a card", "lmrbench.integrations.huggingface:write", goldens=True),
-    "jsonl": Exporter("the rows of a dataset in one file", "lmrbench.integrations.huggingface:write_rows"),
+    "jsonl": Exporter("the dataset as a single JSON Lines file", "lmrbench.integrations.huggingface:write_rows"),
 }
 WITH_GOLDENS = " or ".join(name for name, item in EXPORTERS.items() if item.goldens)
 

@@ -1,9 +1,9 @@
 """Read predictions in SWE-bench's format, with one patch per instance, as submissions.
 
 A file contains objects with `instance_id`, `model_name_or_path` and `model_patch`, as JSON Lines or as one JSON list.
-It may also be one JSON object that maps each instance id to such an object or to the patch alone; an object without a
-model gets the name of the file as the model. An instance id is the id of a task, with `__` or a slash between paper and
-task. A patch that can't be applied becomes a submission without code, which fails.
+It may also be one JSON object that maps each instance id to such an object or to the patch alone. If such an entry has
+no model, the name of the file is used as the model. An instance id is the id of a task, with `__` or a slash between
+paper and task. A patch that can't be applied becomes a submission without code, which fails.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from lmrbench.records import Record, parsed_json, validated
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.submission import Submission, Text
 
-# The maximum size of a file with a single JSON text, which is parsed as a whole.
+# The maximum size in bytes of a file with a single JSON text, which is parsed as a whole.
 MAX_BYTES = 16 * MAX_LINE_BYTES
 
 
 class Prediction(Record):
-    """One prediction. Extra keys, which some harnesses add, are ignored."""
+    """One prediction: a model's patch for a task. Extra keys, which some harnesses add, are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -49,7 +49,7 @@ def read_predictions(path: Path, tasks: Mapping[str, Task]) -> list[Submission]:
     """Read the predictions in a file. If a model has several predictions for an instance, they become its samples.
 
     Args:
-        path: a file of JSON Lines or with a single JSON text.
+        path: a file with JSON Lines or a single JSON text.
         tasks: the tasks by id.
 
     Returns:
@@ -72,7 +72,10 @@ def read_predictions(path: Path, tasks: Mapping[str, Task]) -> list[Submission]:
 
 
 def _values(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
-    """Yield each prediction in a file, or each object in another JSON Lines file, with its place for error messages."""
+    """Yield each prediction in a file, with its place for error messages.
+
+    From a JSON Lines file without predictions, yield each object instead.
+    """
     first = next(submitted_lines(path), None)
     if first is None:
         return
@@ -101,7 +104,7 @@ def _values(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
 
 def _object(value: object, place: str) -> tuple[dict[str, Any], str]:
     if not isinstance(value, dict):
-        raise RecordError(f"{place}: is not a JSON object")
+        raise RecordError(f"{place}: not a JSON object")
     return value, place
 
 

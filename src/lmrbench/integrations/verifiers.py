@@ -35,10 +35,10 @@ class LmrBenchTaskConfig(vf.TaskConfig):
     """The settings for grading.
 
     Attributes:
-        reward: `correct` (1 if all ordinary cases match, else 0), `robust` (1 if all cases match, else 0), or `share`
-            (the share of ordinary cases that match; see `Grade.share`).
+        reward: `correct` (1 if all ordinary cases match, else 0), `robust` (1 if all cases match, including edge cases,
+            else 0), or `share` (the share of ordinary cases that match; see `Grade.share`).
         sandbox: the back end of the sandbox, or `auto`.
-        workers: the number of warm workers; None for one per core.
+        workers: the number of processes that grade; None for one per core.
     """
 
     reward: Literal["correct", "robust", "share"] = "correct"
@@ -64,7 +64,7 @@ class LmrBenchConfig(vf.TasksetConfig):
 
 
 class LmrBenchData(vf.TaskData):
-    """One task.
+    """The data of one task.
 
     Attributes:
         suite: see `LmrBenchConfig.suite`.
@@ -82,7 +82,7 @@ class _Graded(vf.Task[LmrBenchData, vf.State, LmrBenchTaskConfig]):
         raise NotImplementedError
 
     async def validate(self, runtime: vf.Runtime) -> bool:
-        """Return whether the reference passes."""
+        """Return whether the reference implementation passes the check of the task."""
         task = _tasks(self.data.suite)[str(self.data.id)]
         files = answered_files(task)
         grader = _grader(self.data.suite, self.config.sandbox, self.config.workers)
@@ -91,7 +91,7 @@ class _Graded(vf.Task[LmrBenchData, vf.State, LmrBenchTaskConfig]):
 
     @vf.metric
     async def cases(self, trace: vf.Trace, runtime: vf.Runtime | None = None) -> dict[str, float]:
-        """Return the share of ordinary cases that match, and the number of all cases."""
+        """Return the share of ordinary cases that match, and the number of all cases, including edge cases."""
         grade = await self._grade(trace, runtime)
         return {"share": grade["share"], "cases": grade["cases"]}
 
@@ -136,7 +136,7 @@ class LmrBenchAgentTask(_Graded):
             await runtime.write(f"{_WORKSPACE}/{path}", bytes(data))
 
     async def candidate(self, trace: vf.Trace, runtime: vf.Runtime | None) -> dict[str, str]:
-        """Return the goal files as the agent left them, without those that are missing or too large."""
+        """Return the goal files from the agent's workspace, without those that are missing or too large."""
         found = {}
         for name in self.data.goal_files:
             try:
@@ -191,7 +191,7 @@ def _tasks(suite: str) -> dict[str, Task]:
 
 @cache
 def _grader(suite: str, sandbox: str, workers: int | None) -> Grader:
-    """Return the grader that all rollouts in this process share, so that its workers stay warm."""
+    """Return the grader that all rollouts in this process share, so that its worker processes are reused."""
     grader = Grader(suite, GradingPlan(sandbox=sandbox, workers=workers, kept=KEPT_IN_TRAINING))
     atexit.register(grader.close)
     return grader

@@ -1,6 +1,7 @@
 """Export tasks as workspaces for solvers, one folder per task.
 
-`write_each` is shared with the other formats that write one folder per task.
+A workspace contains the instruction, the paper and the masked repository. Other formats that write one folder per task
+also use `write_each`.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from lmrbench.tasks.model import Inputs, Task
 from lmrbench.tasks.workspace import export_workspace
 
 ABOUT_TIERS = """\
-A paper may have tasks of several tiers. A task of one tier may show functions that a task of another tier asks for. Do
-not train on one, or show it to a solver, and then evaluate on the other. {fields} lists the other tiers of each task.
+A paper may have tasks of several tiers (kinds of tasks). A task of one tier may show functions that a task of another
+tier asks for. Do not train on one, or show it to a solver, and then evaluate on the other. {fields} lists the other
+tiers of each task.
 """
 
 
@@ -32,14 +34,14 @@ def write_each(
 ) -> Iterator[Path]:
     """Write each task to a folder below `to`, and yield the folder.
 
-    If papers have tasks of several tiers, a README.md in `to` lists these tasks, because the folder of one task may
-    contain answers to another.
+    If papers have tasks of several tiers (kinds of tasks), a README.md in `to` lists these tasks, because the folder of
+    one task may contain answers to another.
 
     Args:
         tasks: the tasks.
         to: the folder that contains the folders of the tasks.
         name_of: returns the path of a task's folder relative to `to`.
-        write_task: writes a task to a folder.
+        write_task: writes a task to a folder; called with the task, the folder and `inputs`.
         inputs: the files that solvers get: `full`, `paper+file` or `paper`.
     """
     for task in tasks:

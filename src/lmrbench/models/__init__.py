@@ -1,1 +1,1 @@
-"""Access to the models that solve or judge, the settings of runs with models, and the endings of answers."""
+"""Open the models that solve tasks or judge answers, check their settings, and classify how their answers ended."""

@@ -1,9 +1,12 @@
-"""Classify the end of an answer, and decide whether the model is at fault.
+"""Classify how an answer ended, and decide whether the model is at fault.
 
-A fault of the model is scored; a fault of the provider, the agent's program or this machine never is.
-`answer_ending` describes an answer that is graded: refused, filtered, empty and truncated answers count against the
-model, and so do answers that ended at a limit of the user or of the model's context. `unanswered_ending` gives the
-reason why there is no answer to grade. The text of a provider's error is never used as a submission.
+A fault of the model counts against it; a fault of the provider, the agent's program or this machine never does.
+`answer_ending` describes an answer that is graded. Answers that are refused, filtered, empty or truncated are the
+model's fault, and so are answers that ended at a limit set by the user or at the limit of the model's context.
+`unanswered_ending` gives the reason why there is no answer to grade. The text of a provider's error is never used as
+a submission.
+
+lmrbench calls models through the framework Inspect. Inspect logs each attempt at a task as a sample, with its events.
 """
 
 from __future__ import annotations
@@ -20,18 +23,18 @@ from inspect_ai.model import ContentText, ModelOutput
 from lmrbench.errors import LmrbenchError
 from lmrbench.runs.records import AnswerStatus
 
-# Keys in a sample's store: the limit that ended the sample, and the reason why the sample has no answer.
+# Keys in the key-value store of a sample: the limit that ended it, and the reason why it has no answer.
 LIMIT, UNANSWERED = "lmrbench:limit", "lmrbench:unanswered"
-# The maximum length of a message on one line.
+# The maximum length of a one-line message, in characters.
 MOST_CHARACTERS = 300
-# Inspect's error texts for calls that this process cancelled.
+# Matches Inspect's error texts for calls that this process cancelled.
 _CANCELLED = re.compile("model call cancelled|cancelled by limit", re.I)
-# Error texts of providers for an input that does not fit the model's context.
+# Matches error texts of providers for an input that does not fit the model's context.
 _TOO_LONG = re.compile(
     r"context.?(length|window|size)|(prompt|input) is too long|too many (input|prompt) tokens|exceeds? .{0,60}tokens",
     re.I | re.S,
 )
-# Error texts that mention tokens but are about rates, quotas or the requested output length.
+# Matches error texts that mention tokens but are about rates, quotas or the requested output length.
 _NOT_THE_INPUT = re.compile(
     r"\b(429|5\d\d)\b|rate.?limit|quota|per.(minute|day)|max(_completion)?_tokens.{0,40}too", re.I
 )
@@ -57,11 +60,11 @@ class AgentCrashError(UnansweredError):
 
 @dataclass(frozen=True)
 class Ending:
-    """The end of an answer or of a model call.
+    """How an answer or a model call ended.
 
     Attributes:
-        status: The kind of end, as stored in the record of an answer.
-        detail: The reason, in one line, if the status alone does not tell it.
+        status: The status that is stored in the record of an answer.
+        detail: The reason, on one line; "" if the status alone says enough.
     """
 
     status: AnswerStatus
@@ -69,15 +72,15 @@ class Ending:
 
 
 def one_line(text: str) -> str:
-    """Return the first `MOST_CHARACTERS` characters of a message, on one line."""
+    """Put a message on one line, and cut it off after `MOST_CHARACTERS` characters."""
     line = " ".join(text.split())
     return line if len(line) <= MOST_CHARACTERS else f"{line[:MOST_CHARACTERS]}..."
 
 
 def model_calls(events: Sequence[Event]) -> list[ModelEvent]:
-    """Return the model calls that ended without being cancelled, in order. Each retry counts as a call.
+    """Return a sample's model calls, in order, except those that are pending or were cancelled.
 
-    Calls made by scorers, such as a judge's, are left out.
+    Each retry counts as a call. Calls made by scorers, such as a judge's, are left out.
     """
     return [
         event
@@ -91,21 +94,21 @@ def _begins_scoring(event: Event) -> bool:
 
 
 def turns(events: Sequence[Event]) -> list[ModelEvent]:
-    """Return the model calls that succeeded, in order."""
+    """Return a sample's successful model calls, in order."""
     return [call for call in model_calls(events) if not call.error]
 
 
 def failure(call: ModelEvent) -> str:
-    """Return the error of a model call in one line, or "" if the call succeeded."""
+    """Return the error of a model call on one line, or "" if the call succeeded."""
     timeout = re.search(r"attempt_timeout '(\d+)'", call.error or "")
     return f"no answer within {timeout[1]} s" if timeout else one_line(call.error or "")
 
 
 def provider_fault(events: Sequence[Event]) -> str:
-    """Return the provider's error in the last model call.
+    """Return the provider's error in the last model call of a sample.
 
     Returns:
-        The error in one line; "" if the last call succeeded or failed because its input was too long.
+        The error on one line; "" if there was no call, the last call succeeded, or its input was too long.
     """
     calls = model_calls(events)
     return failure(calls[-1]) if calls and not too_long(calls[-1].error or "") else ""
@@ -121,16 +124,17 @@ def ended_by_limit(events: Sequence[Event], noted: str | None) -> str:
 
     Args:
         events: The sample's events.
-        noted: The value under `LIMIT` in the sample's store.
+        noted: The value under the key `LIMIT` in the sample's store; None if there is none.
     """
     return noted or next((event.type for event in reversed(events) if isinstance(event, SampleLimitEvent)), "")
 
 
 def answer_text(events: Sequence[Event]) -> str:
-    """Return the model's last message as a submission.
+    """Return the model's last message, which is its submission.
 
     Returns:
-        The text; "" if the model refused, or if the text comes from the provider or from Inspect instead of the model.
+        The text; "" if the last call failed, if the model refused, or if the text is not the model's but comes from
+        the provider or Inspect.
     """
     calls = model_calls(events)
     output = calls[-1].output if calls and not calls[-1].error else None
@@ -140,7 +144,11 @@ def answer_text(events: Sequence[Event]) -> str:
 
 
 def declined(events: Sequence[Event]) -> str:
-    """Return a message if the model refused or its answer was filtered, with the reason if known; otherwise ""."""
+    """Return a message, with the reason if known, if the model refused or its answer was filtered.
+
+    Returns:
+        The message; "" if the model neither refused nor was filtered.
+    """
     calls = model_calls(events)
     ended = output_ending(calls[-1].output) if calls and not calls[-1].error else Ending("answered")
     what = {"refused": "the model refused", "filtered": "the answer was filtered"}.get(ended.status, "")
@@ -148,13 +156,14 @@ def declined(events: Sequence[Event]) -> str:
 
 
 def answer_ending(events: Sequence[Event], limit: str, refusal: str, untouched: bool) -> Ending:
-    """Classify the end of an answer that is graded.
+    """Classify how an answer that is graded ended.
 
     Args:
         events: The sample's events.
-        limit: The kind of limit that ended the sample, or "".
-        refusal: The reason why no submission can be read from the answer, or "".
-        untouched: Whether the answer comes from an agent that left the goal files unchanged.
+        limit: The kind of limit that ended the sample, or "" if no limit did.
+        refusal: The reason why no submission can be read from the answer, or "" if one can be read.
+        untouched: Whether the answer comes from an agent that left the goal files unchanged. These are the files that
+            contain the functions to write.
     """
     calls = model_calls(events)
     if calls and too_long(calls[-1].error or ""):
@@ -175,7 +184,7 @@ def answer_ending(events: Sequence[Event], limit: str, refusal: str, untouched: 
 
 
 def unanswered_ending(sample: EvalSample) -> Ending:
-    """Classify the end of a logged sample that has no score."""
+    """Classify how a logged sample without a score ended."""
     if noted := sample.store.get(UNANSWERED):
         return Ending(noted["status"], noted["detail"])
     if fault := provider_fault(sample.events):
@@ -184,7 +193,7 @@ def unanswered_ending(sample: EvalSample) -> Ending:
 
 
 def output_ending(output: ModelOutput) -> Ending:
-    """Classify the end of a single model call, given its output."""
+    """Classify how a single model call ended, given its output."""
     if not output.choices:
         return Ending("empty")
     details, content, generated = output.choices[0].stop_details, output.message.content, _generated(output)
@@ -203,7 +212,7 @@ def output_ending(output: ModelOutput) -> Ending:
 
 
 def _generated(output: ModelOutput) -> bool:
-    """Return whether the model wrote the output. Inspect turns some errors into outputs, too, but without usage."""
+    """Return whether the model wrote the output. Inspect also turns some errors into outputs, but without usage."""
     return output.stop_reason not in ("model_length", "content_filter") or output.usage is not None
 
 

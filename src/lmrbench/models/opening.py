@@ -1,4 +1,4 @@
-"""Open models through Inspect, and register their prices."""
+"""Open models through Inspect, the framework that calls their providers, and register their prices."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from lmrbench.errors import RecordError, UsageError
 from lmrbench.models.settings import Settings
 from lmrbench.text import did_you_mean
 
-# The names that may be suggested if the name of a provider is misspelt.
+# The names of providers to suggest if a name is misspelt.
 _PROVIDERS = (
     *("openai", "anthropic", "google", "mistral", "grok", "groq", "deepseek", "together", "openrouter"),
     *("azureai", "bedrock", "ollama", "vllm", "sglang", "hf", "openai-api"),
 )
-# The number of lines to keep of an Inspect error about a missing requirement.
+# The number of lines to keep from an Inspect error about a missing requirement.
 _MOST_LINES = 3
-# The kinds of prices. A price that is missing defaults to the price of the kind on the right.
+# The kinds of prices. If a price is missing, the price of the kind on the right is used.
 _PRICES = {"input": "input", "output": "output", "input_cache_read": "input", "input_cache_write": "input"}
 
 
@@ -40,8 +40,8 @@ def set_prices(file: Path, model: str) -> dict[str, float]:
     """Register the prices of models with Inspect.
 
     Args:
-        file: A JSON object that maps each model to its prices in dollars per million tokens: `input`, `output` and
-            optionally `input_cache_read` and `input_cache_write`, which default to the price of `input`.
+        file: A file with a JSON object that maps each model to its prices in dollars per million tokens: `input`,
+            `output` and optionally `input_cache_read` and `input_cache_write`, which default to the price of `input`.
         model: The model whose prices are returned.
 
     Returns:
@@ -55,7 +55,7 @@ def set_prices(file: Path, model: str) -> dict[str, float]:
         table = json.loads(file.read_text("utf-8"))
         for name, prices in table.items():
             if unknown := prices.keys() - _PRICES.keys():
-                raise ValueError(f"{name}: {min(unknown)}: unknown price; use {', '.join(_PRICES)}")
+                raise ValueError(f"{name}: {min(unknown)}: unknown kind of price; use {', '.join(_PRICES)}")
             known[name] = {kind: float(prices.get(kind, prices[default])) for kind, default in _PRICES.items()}
             info = get_model_info(name) or ModelInfo()
             set_model_info(name, info.model_copy(update={"cost": ModelCost(**known[name])}))
@@ -87,7 +87,7 @@ def open_model(settings: Settings) -> Model:
 
 
 def _advice(model: str, reason: str) -> str:
-    """Return advice to the user for the most frequent errors of providers; "" for other errors."""
+    """Return advice to the user on the most frequent errors of providers, or "" for other errors."""
     provider, named, _ = model.partition("/")
     if not named:
         return (
@@ -112,7 +112,7 @@ def input_tokens(usage: ModelUsage) -> int:
 
 
 def reason_of(error: BaseException) -> str:
-    """Return the message of an error from Inspect or a provider, in one line and without markup."""
+    """Return the message of an error from Inspect or a provider, on one line and without markup."""
     text = str(error) or repr(error)
     if isinstance(error, PrerequisiteError):
         # The lines after the first few are the usage text of the docker command.

@@ -25,7 +25,7 @@ class Reachability:
         self._failed: dict[str, tuple[float, str]] = {}
 
     async def prove(self, model: Model) -> None:
-        """Check that a model's provider responds, unless a check has succeeded since the last call of `doubt`.
+        """Check that a model's provider responds, unless a check of this model succeeded since the last `doubt`.
 
         Raises:
             ProviderError: The small request failed, or one failed less than `BELIEVED_SECONDS` ago.
@@ -44,7 +44,7 @@ class Reachability:
             self._proven.add(name)
 
     def doubt(self, model: Model) -> None:
-        """Make the next `prove` send a small request, because a call to the provider failed."""
+        """Make the next `prove` check the model's provider again. Called when a call to the provider failed."""
         self._proven.discard(str(model))
 
 
@@ -52,8 +52,8 @@ async def small_request(model: Model) -> str:
     """Send a small request to a model's provider.
 
     Returns:
-        The reason why the provider can't be used, or "" if it can. A server that rejects this request or is busy counts
-        as usable.
+        The reason why the provider can't be used, or "" if it can. A server that is busy or rejects this request can
+        be used, because it responds.
     """
     config = model.config.merge(GenerateConfig(max_tokens=SMALL_TOKENS))
     try:

@@ -1,7 +1,8 @@
 """Settings of a run with a model: one record that the command line, Inspect and run.json share.
 
-The options of `lmrbench run` are generated from the fields of `Settings`. Inspect's task `lmrbench/lmr_bench` takes the
-fields in `TASK_FIELDS` as arguments, and run.json stores the record. This module does not import Inspect.
+The options of `lmrbench run` are generated from the fields of `Settings`. `lmrbench/lmr_bench`, the task for the
+framework Inspect, takes the fields in `TASK_FIELDS` as arguments. run.json, the file with the facts about a run, stores
+the record. This module does not import Inspect.
 """
 
 from __future__ import annotations
@@ -35,13 +36,13 @@ _SECRET = re.compile("key|token|secret|password|credential|header", re.I)
 
 
 def option(default: Any, description: str, least: float | None = None, **extra: str) -> Any:
-    """Return a field that is an option on the command line.
+    """Return a pydantic field that is also an option on the command line.
 
     Args:
         default: The default value.
         description: The help text of the option.
         least: The smallest value allowed; None for no bound.
-        extra: `flags` and `metavar` on the command line, and `only`, the value of `setting` that the field applies to.
+        extra: `flags` and `metavar` for the command line, and `only`, the value of `setting` that the field applies to.
     """
     return Field(default=default, description=description, ge=least, json_schema_extra={"flags": "", **extra})
 
@@ -49,7 +50,7 @@ def option(default: Any, description: str, least: float | None = None, **extra: 
 class Settings(Part):
     """The model or agent of a run, and the conditions under which it solves tasks.
 
-    A field that applies only to `setting="prompt"` or only to `setting="agent"` must keep its default in the other.
+    Fields that apply only to the other value of `setting` must keep their defaults.
 
     Attributes:
         prices: The model's prices in dollars per million tokens at the time of the run.
@@ -65,7 +66,7 @@ class Settings(Part):
     setting: Setting = option("prompt", "prompt: one message, one answer; agent: a workspace and tools.")
     protocol: Protocol = option(
         "lmrbench",
-        "Protocol: lmrbench, or paper for that of the LMR-BENCH paper, which sets several other options.",
+        "Protocol: lmrbench, or paper for the protocol of the LMR-BENCH paper (sets several other options).",
     )
     inputs: Inputs = option(
         "full",
@@ -73,7 +74,7 @@ class Settings(Part):
     )
     paper: Form = option(
         "summary",
-        "Form of the paper. All but the summary need `lmrbench setup papers fetch`. json: the pages of the PDF, for "
+        "Form of the paper. All forms but summary need `lmrbench setup papers fetch`. json: the pages of the PDF, for "
         "prompts; pdf-file: the PDF itself, for agents.",
     )
     samples: int = option(1, "Number of answers to each task.", 1)
@@ -81,7 +82,7 @@ class Settings(Part):
         MOST_CHARACTERS, "Maximum prompt length in characters; the paper is cut first.", 1, only="prompt"
     )
     prompt_form: PromptForm = option(
-        "lmrbench", "Form of the prompt: that of lmrbench, or that of the LMR-BENCH paper.", only="prompt"
+        "lmrbench", "Form of the prompt: lmrbench, or paper for that of the LMR-BENCH paper.", only="prompt"
     )
     retrieve: int = option(
         0, "Number of further files to show, ranked by BM25 against the instruction and the summary.", 0, only="prompt"
@@ -127,9 +128,9 @@ class Settings(Part):
     reasoning_effort: str | None = option(None, "Reasoning effort of reasoning models: low, medium or high.")
     token_limit: int | None = option(None, "Maximum number of tokens per task.", 1)
     time_limit: float | None = option(
-        None, "Maximum seconds of work per task; waiting for the provider does not count.", 1
+        None, "Maximum seconds of work per task, not counting the time spent waiting for the provider.", 1
     )
-    cost_limit: float | None = option(None, "Maximum dollars per task; needs --prices.", 0)
+    cost_limit: float | None = option(None, "Maximum cost per task in dollars; needs --prices.", 0)
     model_args: dict[str, JsonValue] = option(
         {}, "Argument for the provider; repeatable.", flags="-M", metavar="KEY=VALUE"
     )
@@ -157,15 +158,15 @@ class Settings(Part):
 
     @property
     def conditions(self) -> dict[str, object]:
-        """The settings that can affect an answer, which must stay the same when a run is resumed."""
+        """The settings that can affect an answer. They must stay the same when a run is resumed."""
         return self.model_dump(exclude=set(_FREE))
 
     def generation(self) -> dict[str, Any]:
-        """Return the generation settings that are set, under the names that Inspect uses."""
+        """Return the generation settings that have a value, by the names that Inspect uses."""
         return self.model_dump(include={"temperature", "max_tokens", "reasoning_effort"}, exclude_none=True)
 
     def requests(self) -> dict[str, Any]:
-        """Return the limits on requests, under the names that Inspect uses; times are in seconds."""
+        """Return the limits on requests, by the names that Inspect uses. Times are in seconds."""
         return {
             "max_connections": self.connections,
             "max_retries": self.retries,
@@ -174,14 +175,14 @@ class Settings(Part):
         }
 
     def recorded(self) -> dict[str, Any]:
-        """Return the record for run.json. Values of model arguments that may be secret become "not recorded"."""
+        """Return the settings as run.json stores them. Model arguments that may be secret become "not recorded"."""
         safe = {key: "not recorded" if _SECRET.search(key) else value for key, value in self.model_args.items()}
         return self.model_copy(update={"model_args": safe, "system": self.name}).model_dump(mode="json")
 
 
 # The settings that can't affect an answer.
 _FREE = ("base_url", "prices", "connections", "retries", "patience")
-# The settings that Inspect's task takes as arguments.
+# The settings that the Inspect task takes as arguments.
 TASK_FIELDS = (
     *("setting", "protocol", "inputs", "paper", "samples", "max_characters", "prompt_form", "retrieve", "repairs"),
     *(
@@ -230,11 +231,11 @@ def checked(values: Mapping[str, Any], spelling: str = "--{name} {value}") -> Se
     for name, field in Settings.model_fields.items():
         extra, value = field.json_schema_extra, getattr(settings, name)
         if isinstance(extra, dict) and extra.get("only") == other and value != field.default:
-            raise UsageError(f"{spelt(name, values[name])}: applies only to the {other} setting")
+            raise UsageError(f"{spelt(name, values[name])} applies only to the {other} setting")
     if settings.paper == ("pdf-file" if settings.setting == "prompt" else "json"):
-        raise UsageError(f"{spelt('paper', settings.paper)}: applies only to the {other} setting")
+        raise UsageError(f"{spelt('paper', settings.paper)} applies only to the {other} setting")
     if settings.session == "paper" and settings.trace_progress:
-        raise UsageError(f"{spelt('trace_progress', True)}: can't be used with sessions of whole papers")
+        raise UsageError(f"{spelt('trace_progress', True)} can't be used with sessions of whole papers")
     if settings.session == "paper" and settings.inputs == "paper":
         raise UsageError(
             f"{spelt('inputs', settings.inputs)}: a session of a whole paper needs the files of the repository"
@@ -244,7 +245,7 @@ def checked(values: Mapping[str, Any], spelling: str = "--{name} {value}") -> Se
             f"{spelt('retrieve', settings.retrieve)}: no further files can be shown with the inputs {settings.inputs}"
         )
     if settings.agent_command and settings.agent != Settings.model_fields["agent"].default:
-        raise UsageError(f"{spelt('agent', settings.agent)}: can't be used together with an agent command")
+        raise UsageError(f"{spelt('agent', settings.agent)} can't be used together with an agent command")
     return settings
 
 

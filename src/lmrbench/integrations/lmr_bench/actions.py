@@ -1,4 +1,8 @@
-"""Count the actions of agents by kind, and compare sessions that solve their task with the others."""
+"""Count the actions of agents by kind, and compare sessions that solve their task with the others.
+
+A session is the work of an agent on a task. A session is repeated if the published results use another session of the
+same system and paper.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +20,14 @@ PERMUTATIONS = 10_000
 
 
 class Distribution(Record):
-    """The numbers of actions in a system's sessions with a certain outcome.
+    """The numbers of actions of each kind in a system's sessions that have a certain outcome.
 
     Attributes:
         system: The name of the system.
-        outcome: The outcome of the sessions: "solved", "not solved" or "not known". "all" stands for any outcome, and
-            "with repeats" for any outcome with repeated sessions included.
+        outcome: The outcome of the sessions: "solved", "not solved" or "not known". "all" stands for all sessions
+            that are not repeated, and "with repeats" for all sessions.
         sessions: The number of sessions.
-        actions: The number of actions.
+        actions: The number of actions in all these sessions.
         counts: The number of actions by kind.
         shares: The share of actions by kind; empty if there are no actions.
     """
@@ -42,7 +46,7 @@ class Contrast(Record):
     Attributes:
         system: The name of the system.
         solved: The number of sessions that solved their task.
-        unsolved: The number of sessions that did not.
+        unsolved: The number of sessions that did not solve it.
         distance: The total variation distance, from 0 to 1, between the two groups' mean shares of actions by kind.
             None if a group is empty.
         p: The p value: the share of 10,000 random permutations of the outcomes that have at least this distance. The
@@ -57,7 +61,7 @@ class Contrast(Record):
 
 
 def action_figures(sessions: Iterable[LoggedSession]) -> list[PaperFigure]:
-    """Return the counts of actions behind Figures 5 and 6 of the paper, in which no numbers are printed.
+    """Count the actions that Figures 5 and 6 of the LMR-BENCH paper show. The figures print no numbers.
 
     Args:
         sessions: The sessions of OpenHands.
@@ -86,8 +90,8 @@ def distributions(sessions: Iterable[LoggedSession]) -> list[Distribution]:
         sessions: Sessions of any systems.
 
     Returns:
-        For each system, the distributions over all sessions and over those of each outcome, without repeated sessions.
-        Systems with repeated sessions also have a distribution "with repeats".
+        For each system, a distribution over all sessions and one for each outcome, both without repeated sessions. For
+        systems with repeated sessions, also a distribution "with repeats".
     """
     groups: dict[tuple[str, str], list[LoggedSession]] = {}
     for item in sessions:
@@ -111,7 +115,7 @@ def contrasts(sessions: Iterable[LoggedSession], seed: int = 0) -> list[Contrast
         seed: The seed of the permutations.
 
     Returns:
-        The result for each system.
+        The result of the test for each system, sorted by name.
     """
     systems: dict[str, list[LoggedSession]] = {}
     for item in sessions:

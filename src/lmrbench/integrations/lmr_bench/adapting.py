@@ -1,11 +1,20 @@
 """Build checks for functions of the public edition of LMR-BENCH.
 
-The edition has no inputs for its functions, and the checks of the suite `core` cover more than the edition's
-instructions ask for. `public_checks/` therefore has a separate check for each function that can be observed with plain
-tensors and numbers. These checks have no edge cases and do not use parameters that the instruction waives. A check
-applies to a function of the same paper and name if the function takes the check's arguments in the same order,
-reads only attributes of `self` that the check sets, and needs only packages that are installed. The module
-`lmrbench.integrations.lmr_bench.inside.adapter`, which is prepended to the check, extracts the function from its file.
+A check draws cases (inputs) for a function and observes its results. The edition has no inputs for its functions, and
+the checks of lmrbench's own suite `core` cover more than the edition's instructions ask for. `public_checks/` therefore
+has a separate check for each function that can be observed with plain tensors and numbers. These checks have no edge
+cases and do not use parameters that the instruction waives. A check applies to a function of the same paper and name if
+the function takes the check's arguments in the same order, reads only attributes of `self` that the check sets, and
+needs no packages other than those in `PACKAGES`. The module `lmrbench.integrations.lmr_bench.inside.adapter`, which is
+prepended to the check, extracts the function from its file. The appended constant `TARGET` says which function.
+
+A check in `public_checks/` may define these constants:
+
+- `PARAMETERS`: the parameters of the function to which the check passes arguments, in order;
+- `CONSTRUCTOR`: the parameters of the class's `__init__` to which it passes arguments;
+- `ATTRIBUTES`: the attributes of `self` that it sets;
+- `OPTIONS`: the optional parameters and attributes that it uses only in cases whose key `uses` names them. Such a case
+  is omitted if the edition's instruction does not ask for them.
 """
 
 from __future__ import annotations
@@ -27,7 +36,7 @@ from lmrbench.source.functions import find
 from lmrbench.source.syntax import FunctionNode, decode
 from lmrbench.tasks.model import Paper, Target, Task
 
-# The packages that a function may import, besides the standard library and modules of its repository.
+# The packages that a function may import in addition to the standard library and the modules of its repository.
 PACKAGES = ("numpy", "pandas", "scipy", "torch")
 _ENDING = """
 
@@ -48,7 +57,7 @@ class Adapted:
     """A check for a task of the edition.
 
     Attributes:
-        of: The task of `core` with the same function.
+        of: The task of the suite `core` with the same function.
         text: The source code of the check.
         imports: The packages that the check and the function import.
     """
@@ -59,7 +68,7 @@ class Adapted:
 
 
 def same_paper(paper: Paper, core: Iterable[Task]) -> list[Task]:
-    """Return the function-tier tasks of `core` that belong to a paper with the same title or URL."""
+    """Return the tasks of `core` in the tier `function` whose paper has the same title or URL."""
     return [task for task in core if task.tier == "function" and _is_same(task.paper, paper)]
 
 
@@ -85,8 +94,10 @@ def adapted_check(
     Args:
         paper: The paper as the edition describes it.
         target: The function in the edition's repository.
-        instruction: The instruction of the edition. Cases with an option that it waives or does not name are omitted.
-        repository: The files of the repository by path, with the golden (the reference implementation) inserted.
+        instruction: The edition's instruction for the function. Cases that use an option are omitted if the instruction
+            waives the option or does not name it.
+        repository: The contents of the repository's files, by path, with the golden (the reference implementation) of
+            the function inserted.
         core: The tasks of the suite `core`.
 
     Returns:
@@ -120,14 +131,17 @@ def adapted_check(
         statements = statements_for(tree, target.qualname, PACKAGES, ("__init__",) if constructor else ())
         needed = {*_needed(statements, target.file, repository)}
     except (SyntaxError, RecursionError) as error:
-        raise TaskError(f"{target.file}: can't be parsed: {error}") from error
+        raise TaskError(f"{target.file} can't be parsed: {error}") from error
     if others := needed - {*PACKAGES, *sys.stdlib_module_names}:
         raise TaskError(f"the check of {ours.id} can't observe a function that needs {', '.join(sorted(others))}")
     owner = target.qualname.rpartition(".")[0]
     given = {*settings.get("ATTRIBUTES", ()), *_OF_MODULES}
     unknown = [read for read in reads_of_self(statements, owner) if not {read, read.partition(".")[0]} & given]
     if owner and unknown:
-        raise TaskError(f"the check of {ours.id} does not set {', '.join(f'self.{read}' for read in unknown)}")
+        raise TaskError(
+            f"the check of {ours.id} does not set {', '.join(f'self.{read}' for read in unknown)}, "
+            "which the function reads"
+        )
     if lacking := {*constructor} - {argument.arg for argument in _arguments_of_init(statements, owner)}:
         raise TaskError(f"the check of {ours.id} calls {owner} with unknown parameters: {', '.join(sorted(lacking))}")
     asked = _asked(settings.get("OPTIONS", ()), instruction, statements)
@@ -154,7 +168,7 @@ def _settings(check: str) -> dict[str, Any]:
 
 
 def _asked(options: Iterable[str], instruction: str, golden: Iterable[ast.stmt]) -> tuple[str, ...]:
-    """Return the options that the golden has and that the instruction names without waiving them.
+    """Return the options that occur in the golden and that the instruction names without waiving them.
 
     A sentence with "ignore" or "disregard" waives the options that it names, including those in a list below it.
     """
@@ -237,7 +251,7 @@ def _modules(body: Iterable[ast.stmt]) -> Iterator[tuple[str, int]]:
 
 
 def _files_of(module: str, level: int, file: str, repository: Mapping[str, bytes]) -> list[str]:
-    """Return the files that run when a file imports a module of its repository: the module and its packages."""
+    """Return the files that run when a file imports a module of its repository: the module and its parent packages."""
     above = PurePosixPath(file).parts[:-level] if level else ()
     parts = (*above, *module.split(".")) if module else above
     own = [path for path in ("/".join(parts) + ".py", "/".join((*parts, "__init__.py"))) if path in repository]

@@ -1,11 +1,12 @@
-"""Read the folders of the public edition of LMR-BENCH.
+"""Read the papers' folders in the public edition of LMR-BENCH.
 
 A clone of the edition's repository has a folder for each paper in `benchmark`, or in `benchmark/datasets` if its
-archive was unpacked as the edition's README says. A folder contains `info.json`, the research code (possibly with
-masked functions), and in `golden_files` the goldens, which are the reference implementations of the functions. For each
-function, `info.json` names its golden and its goal file, the file of the research code to which the function belongs.
-The paper's text is in `paper.json`, in the folder or in the research code. All files are untrusted: links are not
-followed, paths must not leave the folder, and sizes are limited. Missing and malformed files raise `TaskError`.
+archive was unpacked as the edition's README says. A folder contains `info.json`, the research code (in which the
+bodies of functions may be removed), and the folder `golden_files` with the goldens, which are the reference
+implementations of the functions. For each function, `info.json` names its golden and its goal file, which is the file
+of the research code that the function belongs to. The paper's text is in `paper.json`, in the folder or in the research
+code. All files are untrusted: links are not followed, paths must not leave the folder, and sizes are limited. Missing
+and malformed files raise `TaskError`.
 """
 
 from __future__ import annotations
@@ -59,12 +60,12 @@ class Benchmark:
         return _implementations(self.info)
 
     def text(self, key: str) -> str:
-        """Return a string or an integer of `info.json` as a string; "" for other values."""
+        """Return the value of a key in `info.json` as a string; "" if it is neither a string nor an integer."""
         return plain_text(self.info.get(key))
 
 
 def plain_text(value: object) -> str:
-    """Return a string or an integer from JSON as a string that can be encoded in UTF-8; "" for other values."""
+    """Convert a JSON value to a string that can be encoded in UTF-8; "" if it is neither a string nor an integer."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         return ""
     return str(value).strip().encode("utf-8", "replace").decode()
@@ -103,7 +104,7 @@ def benchmark_folders(source: Path) -> list[Path]:
 
 
 def paper_number(name: str) -> int | None:
-    """Return the number at the start of the name of a paper's folder, such as 1 for 01-DPO, or None without one."""
+    """Return the number at the start of a folder's name, such as 1 for 01-DPO, or None if there is no number."""
     number = re.match(r"[0-9]{1,9}", name)
     return int(number.group()) if number else None
 
@@ -126,9 +127,9 @@ def read_benchmark(folder: Path) -> Benchmark:
         TaskError: The folder is a link, empty or incomplete, or its `info.json` is malformed.
     """
     if folder.is_symlink():
-        raise TaskError("is a symbolic link; links are not followed")
+        raise TaskError("the folder is a symbolic link; links are not followed")
     if not any(folder.iterdir()):
-        raise TaskError("is empty; it may be a submodule, whose files are in another repository")
+        raise TaskError("the folder is empty; it may be a submodule, whose files are in another repository")
     info = _read_info(folder)
     found = [(name, kind or _why_not_a_name(name)) for name, kind in entries(folder)]
     files = tuple(name for name, kind in found if not kind)
@@ -186,14 +187,14 @@ def read_paper(benchmark: Benchmark, slug: str) -> Paper:
 
 
 def read_summary(benchmark: Benchmark, paper: Paper) -> str:
-    """Read the text of the paper from `paper.json` as Markdown.
+    """Read the text of the paper from `paper.json`, and convert it to Markdown.
 
     Args:
         benchmark: The folder of the paper.
         paper: The paper, as `read_paper` returns it.
 
     Returns:
-        The text.
+        The text as Markdown.
 
     Raises:
         TaskError: There is no `paper.json` with text in a known form.
@@ -204,7 +205,7 @@ def read_summary(benchmark: Benchmark, paper: Paper) -> str:
         text = paper_markdown(_read_json(benchmark.folder, name), paper.title)
         if text != title:
             return plain_text(text) + "\n"
-    raise TaskError(f"{names[0]}: holds no text in a known form" if names else f"{PAPER}: no such file")
+    raise TaskError(f"{names[0]}: no text in a known form" if names else f"{PAPER}: no such file")
 
 
 def paper_files(benchmark: Benchmark) -> list[str]:
@@ -213,12 +214,12 @@ def paper_files(benchmark: Benchmark) -> list[str]:
 
 
 def read_target(benchmark: Benchmark, item: Mapping[str, Any], code: Mapping[str, bytes]) -> Target:
-    """Read the target that an entry of `info.json` describes.
+    """Read the target, the function to write, that an entry of `info.json` describes.
 
     Args:
         benchmark: The folder of the paper.
         item: The entry of the function in `info.json`.
-        code: The research code by path.
+        code: The contents of the research code's files, by path.
 
     Returns:
         The target.
@@ -230,7 +231,7 @@ def read_target(benchmark: Benchmark, item: Mapping[str, Any], code: Mapping[str
     file = next((path for path in (goal, goal.removeprefix(f"{benchmark.repository}/")) if path in code), None)
     if file is None:
         there = {goal, f"{benchmark.repository}/{goal}"} & {*benchmark.files, *dict(benchmark.others)}
-        raise TaskError(f"goal_file: {goal}: {'was left out' if there else 'no such file'}")
+        raise TaskError(f"goal_file: {goal}{' was left out' if there else ': no such file'}")
     function, owner = plain_text(item.get("goal_function")).removesuffix("()"), plain_text(item.get("class_name"))
     if owner not in ("", "None") and not function.startswith(f"{owner}."):
         function = f"{owner}.{function}"
@@ -246,7 +247,7 @@ def read_target(benchmark: Benchmark, item: Mapping[str, Any], code: Mapping[str
 
 
 def read_context(benchmark: Benchmark, item: Mapping[str, Any], code: Mapping[str, bytes]) -> tuple[str, ...]:
-    """Return the files in `retrieval_context` that are in the research code."""
+    """Return those paths in an entry's `retrieval_context` that exist in the research code."""
     named = item.get("retrieval_context")
     paths = [path_inside(benchmark, path) or "" for path in (named if isinstance(named, list) else [named])]
     below = [path if path in code else path.removeprefix(f"{benchmark.repository}/") for path in paths]
@@ -263,10 +264,10 @@ def with_golden(benchmark: Benchmark, item: Mapping[str, Any], target: Target, g
         goal: The content of the goal file.
 
     Returns:
-        The goal file with the golden's function and the helpers that it needs.
+        The content of the goal file, with the golden's function and the helpers that it needs.
 
     Raises:
-        TaskError: The golden is missing, malformed or a stub.
+        TaskError: The golden is missing or malformed, or its function has no body.
     """
     path = _named_file(benchmark, item, "golden_file")
     places = (path, f"{GOLDENS}/{path}", f"{benchmark.repository}/{path}")

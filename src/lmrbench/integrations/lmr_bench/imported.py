@@ -1,4 +1,4 @@
-"""Records of the result of importing the public edition: tasks, run folders, omissions and remarks."""
+"""Records that describe the result of importing the public edition of LMR-BENCH."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ class ImportedTask(Record):
     Attributes:
         task: The id of the task.
         category: The category of the task.
-        target: The target of the task.
-        check: The id of the task in `core` that has the same function, if the imported task has a check; otherwise "".
-        benchmark: The name of the paper's folder in the edition.
+        target: The function to write, as `file.py::function` or `file.py::Class.method`.
+        check: The id of the task in `core`, lmrbench's own suite, that has the same function; "" if the imported task
+            has no check.
+        benchmark: The name of the paper's folder in the edition's repository.
         function: The index of the function among the functions in the folder's `info.json`, from 0.
     """
 
@@ -31,7 +32,7 @@ class Remark(Record):
     """A remark on the import, or a reason for an omission.
 
     Attributes:
-        where: The benchmark, file, function or task that the remark is about.
+        where: The paper's folder, file, function or task that the remark is about.
         reason: The text of the remark.
     """
 
@@ -45,10 +46,10 @@ class ImportedRun(Record):
     Attributes:
         folder: The run folder.
         system: The name of the system.
-        answers: The number of answers from the output trees.
+        answers: The number of answers from output trees, which are copies of papers' folders with a system's answers.
         unit_tests: The number of verdicts of the published unit tests.
         judgements: The number of votes of the published judge.
-        labels: The number of labels that people gave.
+        labels: The number of labels, the categories that people gave to answers.
     """
 
     folder: Path

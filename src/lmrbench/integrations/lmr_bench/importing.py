@@ -1,8 +1,9 @@
 """Import the public edition of LMR-BENCH as a suite, and report everything that was not imported.
 
-Each golden, the reference implementation of a function, is inserted into the research code, and the mask is computed
-from the result. Goldens, tests and bytecode are not copied. A task gets a check if its function can be observed (see
-`adapting`). Tasks without a check can be solved but not graded.
+Each golden, the reference implementation of a function, is inserted into the research code. The mask, the code without
+the bodies of the functions to write, is computed from the result. Goldens, tests and bytecode are not copied. A task
+gets a check, which draws inputs and observes results, if its function can be observed (see `adapting`). Tasks without a
+check can be solved but not graded.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def import_edition(
     Args:
         source: A clone of the edition's repository.
         to: The folder of the suite; new or empty.
-        advance: Called after the folder of each paper, with the number of folders done and their total number.
+        advance: Called after each paper's folder, with the number of folders processed and the number of all folders.
 
     Returns:
         The imported tasks, with remarks on them and a list of everything that was left out.
@@ -73,7 +74,7 @@ def import_edition(
         UsageError: The source has no folders of papers, or `to` is not empty.
     """
     if to.is_symlink() or (to.exists() and (not to.is_dir() or any(to.iterdir()))):
-        raise UsageError(f"{to}: is not empty; choose a new or empty folder")
+        raise UsageError(f"{to} is not empty; choose a new or empty folder")
     folders = benchmark_folders(source)
     core = load_suite(default_suite())
     facts = load_facts(default_suite())
@@ -140,7 +141,7 @@ def _require_new(benchmark: Benchmark, instances: dict[str, str]) -> None:
 def _make(
     benchmark: Benchmark, paper: Paper, place: Path, suite: Suite, core: Sequence[Task], left_out: list[Remark]
 ) -> tuple[list[ImportedTask], list[Remark]]:
-    """Write the folder of a paper and load its tasks. If it has no task, remove the folder and raise TaskError.
+    """Write the folder of a paper, and load its tasks. If this fails, no folder is left.
 
     Args:
         benchmark: The paper's folder in the edition.
@@ -152,6 +153,9 @@ def _make(
 
     Returns:
         The tasks, and remarks on them.
+
+    Raises:
+        TaskError: No function can be imported.
     """
     name = benchmark.folder.name
     code, not_taken = read_code(benchmark)
@@ -163,7 +167,7 @@ def _make(
         raise TaskError("no function can be imported")
     for goal, path in _copies(code, {item.target.file for item in wanted}):
         del code[path]
-        left_out.append(Remark(where=f"{name}: {path}", reason=f"is a copy of {goal}"))
+        left_out.append(Remark(where=f"{name}: {path}", reason=f"a copy of {goal}"))
     remarks: list[Remark] = []
     try:
         summary = read_summary(benchmark, paper)
@@ -185,7 +189,7 @@ def _make(
             (place / path).write_bytes(data)
         tasks = load_paper(place, suite)
         for leak in dict.fromkeys(leak for task in tasks for leak in _leaks(task)):
-            remarks.append(Remark(where=paper.slug, reason=f"{leak.place} holds {leak.share:.0%} of an answer"))
+            remarks.append(Remark(where=paper.slug, reason=f"{leak.place} contains {leak.share:.0%} of an answer"))
     except BaseException:
         shutil.rmtree(place, ignore_errors=True)
         raise
@@ -194,9 +198,10 @@ def _make(
 
 
 def _leaks(task: Task) -> Iterator[Leak]:
-    """Yield the parts of the workspace that contain more of an answer than an audit allows, the worst first.
+    """Yield the parts of a task's workspace that contain more of an answer than an audit allows, the worst first.
 
-    Stops after `MOST_LEAKS` files, and after a leak in a goal file, the summary or the instruction.
+    Stop after `MOST_LEAKS` files, or after a leak in a goal file (a file with a function to write), the summary or the
+    instruction.
     """
     goals = {target.file for target in (*task.targets, *task.siblings)}
     code = dict(task.files.repository)
@@ -230,7 +235,7 @@ def _wanted(
 
     Args:
         benchmark: The paper's folder in the edition.
-        code: The research code by path; it is modified.
+        code: The contents of the research code's files, by path; the goldens are inserted into them.
         suite: The new suite.
         known: The tasks of the paper in `core`.
         left_out: The list to which omissions are added.
@@ -278,7 +283,7 @@ def _one(
 
 
 def _copies(code: Mapping[str, bytes], goals: Collection[str]) -> list[tuple[str, str]]:
-    """Return pairs of a goal file and an identical copy of it, which would reveal the answer."""
+    """Return each goal file with each identical copy of it, because a copy would reveal the answer."""
     pairs = [(goal, path) for goal in sorted(goals) for path in code if path not in goals]
     return [(goal, path) for goal, path in pairs if code[path] == code[goal]]
 
@@ -309,7 +314,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _slug(text: str, otherwise: str) -> str:
-    """Convert a text to lower-case letters, digits and underscores."""
+    """Convert a text to lower-case letters, digits and underscores, or to `otherwise` if nothing is left of it."""
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
     return re.sub(r"[^a-z0-9]+", "_", plain).strip("_") or otherwise
 

@@ -1,7 +1,8 @@
-"""Convert a parsed paper from JSON of various forms to Markdown.
+"""Convert the text of a paper from JSON in various forms to Markdown.
 
-The JSON may be a text, a list of paragraphs or sections, an object with title, abstract and sections, an object from
-headings to texts, pages by number, or paragraphs that each name their section. Values of other forms are ignored.
+The JSON may be a text, a list of paragraphs or sections, an object with title, abstract and sections, an object that
+maps headings or page numbers to texts, or a list of paragraphs that each name their section. Values of other forms are
+ignored.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ MAX_DEPTH = 6
 
 
 def paper_markdown(value: object, title: str) -> str:
-    """Convert a parsed paper to Markdown.
+    """Convert the text of a paper to Markdown.
 
     Args:
         value: The parsed JSON.

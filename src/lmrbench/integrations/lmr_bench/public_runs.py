@@ -1,8 +1,9 @@
-"""Write the published records of the public edition as run folders, one for each system.
+"""Write the published records of the public edition of LMR-BENCH as run folders, one for each system.
 
-A run folder holds the answers of the output trees, the votes of the published judge, and the verdicts of the published
-unit tests. It holds no grades, which are made with `lmrbench grade`. Labels by people are in one file next to the run
-folders.
+A run folder contains the ratings by the published judge and the verdicts of the published unit tests. It also contains
+the answers from the system's output trees, which are copies of the papers' folders with the answers in them. Grades are
+added by `lmrbench grade`. The labels, which are the categories that people gave to answers, are in one file next to the
+run folders.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from lmrbench.version import __version__
 def require_empty(folder: Path) -> None:
     """Raise UsageError unless a folder for new runs is absent or empty."""
     if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
-        raise UsageError(f"{folder}: is not empty; choose a new or empty folder for the runs")
+        raise UsageError(f"{folder} is not empty; choose a new or empty folder for the runs")
 
 
 def import_with_runs(
@@ -59,7 +60,7 @@ def import_with_runs(
         The imported tasks and runs, and a list of everything that was left out.
 
     Raises:
-        UsageError: The source has no folders of papers or no records of a known form, or a folder is not empty.
+        UsageError: The source has no folders of papers or no records in a known form, or an output folder is not empty.
     """
     if runs is None:
         return import_edition(source, to, advance)
@@ -76,7 +77,7 @@ def with_runs(edition: ImportedEdition, records: PublicRecords, suite: Path, to:
     rates cover all functions of the edition.
 
     Args:
-        edition: The tasks that were imported from the same clone.
+        edition: The result of importing the tasks of the same clone.
         records: The records of the clone.
         suite: The folder of the imported suite.
         to: The folder of the runs; new or empty.
@@ -109,7 +110,7 @@ def with_runs(edition: ImportedEdition, records: PublicRecords, suite: Path, to:
         write_labels(to / LABELS, labels)
     runs = [_write_run(records, system, imported, tasks, to, left_out) for system in records.systems]
     left_out += [
-        Remark(where=_task(imported, *key), reason="has published records, but is not a task of the suite")
+        Remark(where=_task(imported, *key), reason="published records exist, but the suite has no such task")
         for key in sorted({(item.paper, item.function) for item in records.answers} - imported.keys())
     ]
     return edition.model_copy(update={"runs": tuple(runs), "left_out": tuple(left_out)})
@@ -173,7 +174,7 @@ def _submissions(
     imported: Mapping[tuple[int, int], ImportedTask],
     left_out: list[Remark],
 ) -> list[Submission]:
-    """Read the goal files of a system's output trees."""
+    """Read a system's answers, which are the goal files in its output trees."""
     found = []
     for (number, _), item in sorted(imported.items()):
         tree = records.outputs.get(system, {}).get(number)
@@ -190,7 +191,10 @@ def _submissions(
 
 
 def _goal_file(tree: Path, goal: str) -> str:
-    """Return the text of a goal file in an output tree. In some trees it is not in the folder of the research code."""
+    """Return the text of a goal file in an output tree.
+
+    The path of a goal file is relative to the folder of the research code or, in some trees, to the tree.
+    """
     for place in (f"{read_benchmark(tree).repository}/{goal}", goal):
         data = read_foreign(tree, place, MAX_CODE_BYTES)
         if data is not None:
@@ -199,7 +203,7 @@ def _goal_file(tree: Path, goal: str) -> str:
 
 
 def _judgement(answer: Answer, found: PublicJudgement) -> Judgement:
-    """Return a published judgement as a vote. The prompt of the edition shows the reference first."""
+    """Convert a published judgement to a vote. The edition's prompt for the judge shows the reference first."""
     return Judgement(
         **answer._asdict(),
         judge=JUDGE,

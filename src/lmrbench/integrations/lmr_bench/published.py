@@ -1,6 +1,6 @@
-"""The published records of LMR-BENCH, and the figures of its paper compared with the records.
+"""Compare the numbers in the LMR-BENCH paper with the published records of LMR-BENCH.
 
-The folder `data/` holds the records and the printed figures, and names their sources.
+The folder `data/` contains the records and the printed numbers, and names their sources.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ class PublishedOutcome(Record):
         paper: The name of the paper.
         function: The name of the function.
         unit_test: `pass` or `fail`.
-        judge: The category that the LLM judge chose: CC, LC or LI.
+        judge: The category that the LLM judge chose: CC (completely correct), LC (logic correct, implementation faulty)
+            or LI (logic incorrect).
         human: The category that the annotator chose.
         annotator: The letter of the annotator.
     """
@@ -53,10 +54,10 @@ class PaperFigure(Record):
 
     Attributes:
         place: The table or section of the paper.
-        name: The quantity that the figure measures.
+        name: The quantity that the values measure.
         printed: The values as printed in the paper; empty if it prints none.
         recomputed: The values computed from the records; empty if the records do not allow it.
-        note: The reason why the figure can't be recomputed, or a remark on a difference; "" for neither.
+        note: The reason why the values can't be recomputed, or a remark on them; "" for neither.
         unit: The unit of the values.
     """
 
@@ -69,7 +70,7 @@ class PaperFigure(Record):
 
     @property
     def comparison(self) -> FigureStatus:
-        """The comparison of printed and recomputed values. Values are `exact` if they round to the printed digits."""
+        """How the values compare: `exact` if the recomputed values round to the printed digits."""
         if not self.printed:
             return "not printed"
         if not self.recomputed:
@@ -85,10 +86,10 @@ def outcomes() -> tuple[PublishedOutcome, ...]:
 
 
 def figures(known: Sequence[PublishedOutcome]) -> list[PaperFigure]:
-    """Return the figures in the order of the paper, each with the values recomputed from the records.
+    """Return the numbers in the paper, in its order, together with the values recomputed from the records.
 
     Args:
-        known: The records: those that `outcomes` returns, or those of a clone.
+        known: The records that `outcomes` returns, or the records of a clone of the edition.
     """
     printed = _printed()
     rows = {(row["setting"], row["model"]): row for row in printed["table2"]}
@@ -130,13 +131,15 @@ def figures(known: Sequence[PublishedOutcome]) -> list[PaperFigure]:
 def against(
     known: Iterable[PublishedOutcome], first: RaterName, second: RaterName, annotator: str | None = None
 ) -> Agreement:
-    """Compute the agreement of two raters on the answers that both rated. A passing unit test counts as CC.
+    """Compute the agreement of two raters on the answers that both rated.
+
+    A passing unit test counts as CC, a failing one as LI.
 
     Args:
         known: The records.
         first: The first rater.
         second: The second rater.
-        annotator: The name of an annotator. Only answers with a label by this annotator are counted; None for all.
+        annotator: The name of an annotator, to count only answers that this annotator labelled; None for all answers.
 
     Returns:
         The agreement.
@@ -195,7 +198,7 @@ def solved_papers(known: Iterable[PublishedOutcome]) -> dict[tuple[str, str], bo
 
 
 def system_title(setting: str, model: str) -> str:
-    """Return the name by which tables show a system."""
+    """Return the name of a system in tables."""
     return f"{_NAMES.get(setting, setting)} {_NAMES.get(model, model)}"
 
 
@@ -204,7 +207,7 @@ _NAMES = {"gpt-4o": "GPT-4o", "gpt-4.1": "GPT-4.1", "claude-3.7": "Claude 3.7", 
 
 
 def _two_annotators(known: Sequence[PublishedOutcome], printed: str) -> PaperFigure:
-    """Recompute the mean rate at which two annotators contradict the judge, for the two with the highest rates."""
+    """Recompute the mean rate of contradiction for the two annotators who contradict the judge most often."""
     shares = {name: against(known, "judge", "human", name).conflicts for name in annotators(known)}
     rates = sorted((_percent(share.count, share.of), name) for name, share in shares.items() if share.of)[-2:]
     compared = " and ".join(f"{name}: {rate:.1f}" for rate, name in rates)
@@ -235,7 +238,7 @@ def _percent(count: int, total: int) -> float:
 
 
 def _explained(item: PaperFigure, others: Iterable[PaperFigure]) -> PaperFigure:
-    """Add a note if a figure differs because the paper printed the values of another system."""
+    """Add a note if the printed values differ because they are those of another system."""
     if item.comparison != "differs":
         return item
     meant = [

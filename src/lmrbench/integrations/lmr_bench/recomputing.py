@@ -1,4 +1,4 @@
-"""Recompute the figures of the LMR-BENCH paper from the records that come with lmrbench, or from those of a clone."""
+"""Recompute the numbers in the LMR-BENCH paper from the records that come with lmrbench, or from those of a clone."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from lmrbench.integrations.lmr_bench.structure import Outcome, fitted, paper_mea
 from lmrbench.judging.agreement import Agreement
 from lmrbench.tasks.foreign import read_foreign
 
-# The systems in the regression of Table 5. The first one is the reference that the others are compared with.
+# The systems in the regression of Table 5. The first one is the baseline that the others are compared with.
 _REGRESSED = tuple(System("openhands", model) for model in ("gpt-4.1", "gpt-4o", "o4-mini"))
 
 
 @dataclass(frozen=True)
 class Recomputed:
-    """The recomputed figures.
+    """The result of recomputing the numbers in the paper.
 
     Attributes:
-        figures: The figures of the paper.
+        figures: The printed and the recomputed numbers.
         pairs: The agreement of each pair of published raters, by the names of the two.
         problems: The records that could not be read, with reasons.
     """
@@ -44,17 +44,17 @@ class Recomputed:
 
 
 def recomputed() -> Recomputed:
-    """Recompute the figures from the records that come with lmrbench."""
+    """Recompute the numbers from the records that come with lmrbench."""
     known = outcomes()
     return Recomputed([*figures(known), *action_figures(published_sessions())], raters(known))
 
 
 def recomputed_from(clone: Path) -> Recomputed:
-    """Recompute the figures from the records of a clone of the public edition.
+    """Recompute the numbers from the records in a clone of the public edition.
 
     Raises:
-        UsageError: The folder holds no records.
-        RecordError: An event of a log is not JSON.
+        UsageError: The folder contains no records.
+        RecordError: An event in a log of OpenHands is not valid JSON.
     """
     records = read_records(clone)
     known = records.outcomes()
@@ -64,7 +64,7 @@ def recomputed_from(clone: Path) -> Recomputed:
 
 
 def _with_coefficients(figure: PaperFigure, records: PublicRecords) -> PaperFigure:
-    """Return the figure of Table 5 with recomputed coefficients, or with a note if they can't be computed.
+    """Return the numbers of Table 5 with recomputed coefficients, or with a note if they can't be computed.
 
     The table shows a regression of passing on the structure of repositories, for three models with OpenHands.
     """

@@ -2,14 +2,14 @@
 
 The clone is searched at any depth for four kinds of records:
 
-- `human_evaluation/*.json`: the labels that people gave;
-- `llm_as_a_judge_evaluation/AGENT/MODEL/*_analysis.txt`: the replies of the judge;
+- `human_evaluation/*.json`: labels, the categories that people gave to answers;
+- `llm_as_a_judge_evaluation/AGENT/MODEL/*_analysis.txt`: the replies of the judge, a language model;
 - `unit_test_evaluation/AGENT/MODEL/results.txt`: the verdicts of unit tests;
 - `.../AGENT/MODEL/.../N-NAME/info.json`: output trees, each a copy of a paper's folder with a system's answers in it.
 
 The names of agents and models occur in several spellings. A paper is identified by the number at the start of its
-folder's name, and a function by its index in `info.json`, from 0. A record that can't be read is listed as a problem
-and does not affect the others.
+folder's name, and a function by its index in the folder's `info.json`, from 0. A record that can't be read is listed as
+a problem and does not affect the others.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _SCALE: Mapping[str, Category] = {"1": "LI", "2": "LC", "3": "CC"}
 _SCALE_FROM_0: Mapping[str, Category] = {"0": "LI", "1": "LC", "2": "CC"}
 _SETTINGS = {"noagent": "prompting", "baseagent": "prompting", "openhands": "openhands"}
 _MODELS = {"gpt41": "gpt-4.1", "gpt4o": "gpt-4o", "o4mini": "o4-mini", "claude37": "claude-3.7"}
-# Matches a part of a path that names an agent, a model or both. The part is in lower case and has no punctuation.
+# Matches a part of a path, converted to lower case without punctuation, that names an agent, a model or both.
 _NAMED = re.compile(rf"({'|'.join(_SETTINGS)})?(?:agent|logs)?({'|'.join(_MODELS)})?(?:sonnet)?(?:20[0-9]{{6}})?")
 _JUDGED = re.compile(r"([0-9]{1,6})[^0-9].*_([0-9]{1,4})_analysis\.txt")
 _TESTED = re.compile(r"(?:.*/)?([0-9]{1,6})[^/0-9][^/]*/(?:.*/)?(unit_?tests?_?([0-9]{0,4}))\.log: *(\w*)")
@@ -86,11 +86,11 @@ class PublicRecords:
 
     Attributes:
         clone: The folder of the clone.
-        unit_tests: Whether the unit test passes, by answer.
+        unit_tests: Whether the answer passes its unit test, by answer.
         judgements: The judgements by answer.
         labels: The labels by answer, at most one for each annotator.
-        outputs: The folders of output trees by system and number of the paper, relative to the clone.
-        logs: The folders of OpenHands logs by system, relative to the clone.
+        outputs: The paths of output trees relative to the clone, by system and number of the paper.
+        logs: The paths of folders with OpenHands logs relative to the clone, by system.
         problems: The records that could not be read, with reasons.
     """
 
@@ -159,7 +159,7 @@ class _Found:
         except SubmissionError as error:
             raise RecordError(str(error).removeprefix(f"{file}: ")) from error
         except UnicodeDecodeError as error:
-            raise RecordError("is not UTF-8") from error
+            raise RecordError("not valid UTF-8") from error
 
 
 def read_records(clone: Path) -> PublicRecords:
@@ -172,7 +172,7 @@ def read_records(clone: Path) -> PublicRecords:
         The records, and a problem for each file, line or label that can't be read.
 
     Raises:
-        UsageError: The folder holds no records of a known form.
+        UsageError: The folder contains no records in a known form.
     """
     if not clone.is_dir():
         raise UsageError(f"{clone}: no such folder")
@@ -196,7 +196,7 @@ def read_records(clone: Path) -> PublicRecords:
     labels = _labels(found)
     if not (found.unit_tests or found.judgements or labels or found.outputs):
         raise UsageError(
-            f"{clone}: holds no published records; expected a clone of the edition's repository with the folders "
+            f"{clone}: no published records found; expected a clone of the edition's repository with the folders "
             f"{PEOPLE}, {JUDGES} and {UNIT_TESTS} in results"
         )
     return PublicRecords(
@@ -205,7 +205,11 @@ def read_records(clone: Path) -> PublicRecords:
 
 
 def system_of(names: Sequence[str]) -> System | None:
-    """Return the system whose agent and model are named in the parts of a path, in any spelling; None without both."""
+    """Return the system whose agent and model occur in the parts of a path, in any spelling.
+
+    Returns:
+        The system; None if the agent or the model does not occur.
+    """
     setting = model = ""
     for name in names:
         named = _NAMED.fullmatch(re.sub(r"[^a-z0-9]", "", name.casefold()))
@@ -257,7 +261,7 @@ def _folders(clone: Path) -> Iterator[tuple[PurePosixPath, list[str]]]:
 
 
 def _unit_tests_of_functions(clone: Path) -> dict[int, dict[str, int]]:
-    """Return the number of the function that each unit test belongs to, by number of the paper and name of the test."""
+    """Return the index of the function that each unit test belongs to, by number of the paper and name of the test."""
     try:
         folders = benchmark_folders(clone)
     except UsageError:
@@ -282,7 +286,7 @@ def _add_output(found: _Found, system: System, folder: PurePosixPath) -> None:
     if number is None:
         found.problem(folder, "the name of an output tree must start with the number of its paper, as in 1-DPO")
     elif (known := found.outputs.setdefault(system, {}).setdefault(number, str(folder))) != str(folder):
-        found.problem(folder, f"left out, because {known} also holds this system's answers to this paper")
+        found.problem(folder, f"left out, because {known} also contains this system's answers to this paper")
 
 
 def _add_log(found: _Found, system: System, events: PurePosixPath) -> None:
@@ -329,7 +333,7 @@ def _read_labels(found: _Found, file: PurePosixPath) -> None:
     for number, item in enumerate(values, 1):
         place = f"{file}: label {number}"
         if not isinstance(item, dict):
-            found.problem(place, "is not a JSON object")
+            found.problem(place, "not a JSON object")
             continue
         text = {key: plain_text(value) for key, value in item.items()}
         system = system_of((text.get("agent_type", ""), text.get("model_name", "")))

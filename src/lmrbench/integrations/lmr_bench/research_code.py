@@ -1,4 +1,4 @@
-"""Read the research code of the public edition, without goldens (reference implementations) and unit tests."""
+"""Read the research code of LMR-BENCH's public edition, without goldens (reference implementations) and unit tests."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _POINTER = b"version https://git-lfs"
 def read_code(benchmark: Benchmark) -> tuple[dict[str, bytes], dict[str, list[str]]]:
     """Read the research code of a paper.
 
-    Goldens, the paper's text and unit tests are left out without being reported. But if a goal file is a unit test, it
-    is kept, with the test modules that it imports.
+    Goldens, the paper's text and unit tests are left out without being reported. But a unit test is kept, together with
+    the test modules that it imports, if it is a goal file, which is a file that contains a function to write.
 
     Args:
         benchmark: The folder of the paper.
 
     Returns:
-        The files by path in the research code (or in the paper's folder, for a goal file outside of the research code),
-        and for each reason the paths of the files that were left out.
+        The contents of the files, by path, and the paths of the files that were left out, by reason. Paths are relative
+        to the research code or, for a goal file outside of it, to the paper's folder.
 
     Raises:
         TaskError: The research code is too large.
@@ -65,7 +65,7 @@ def read_code(benchmark: Benchmark) -> tuple[dict[str, bytes], dict[str, list[st
         kept[path] = data
         size += len(data)
         if size > MOST_OF_A_REPOSITORY:
-            raise TaskError(f"{benchmark.repository}: holds more than {MOST_OF_A_REPOSITORY >> 20} MB of files")
+            raise TaskError(f"{benchmark.repository}: more than {MOST_OF_A_REPOSITORY >> 20} MB of files")
     reasons = dict(benchmark.others)
     for name, path in paths_in_code(benchmark, reasons):
         left_out.setdefault(reasons[name], []).append(path)

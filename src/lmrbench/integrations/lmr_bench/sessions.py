@@ -1,6 +1,6 @@
-"""Read the sessions of agents and count their actions by kind.
+"""Read the sessions of agents, each the work of an agent on a task, and count their actions by kind.
 
-The kinds are those of the LMR-BENCH paper's figure on agents. Sessions are read from Inspect's logs in run folders,
+The kinds are those in the LMR-BENCH paper's figures on agents. Sessions are read from Inspect's logs in run folders,
 from OpenHands event folders, and from the published records. Copies of a session are counted once.
 """
 
@@ -57,7 +57,8 @@ _TOOLS = {
 }
 
 
-# Matches the folder of a session that is named after its paper, such as 14-EmojiCrypt. Other folders have a UUID.
+# Matches the name of a session's folder if it begins with the number of a paper, as in 14-EmojiCrypt. Other folders are
+# named by a UUID.
 _NUMBERED = re.compile(r"([0-9]{1,3})[-_. ]")
 
 
@@ -65,11 +66,11 @@ _EDITORS = ("text_editor", "file_editor", "str_replace_editor", "str_replace_bas
 
 
 class LoggedSession(Record):
-    """The session of one agent on one task.
+    """A session, the work of one agent on one task.
 
     Attributes:
         system: The name of the system.
-        task: The task of the session.
+        task: The task of the session; its paper, for a session of the public edition.
         solved: Whether the agent solved the task, or None if unknown.
         counts: The number of actions by kind, without zeros.
         repeated: Whether the published results use another session of this system and paper.
@@ -91,7 +92,7 @@ def sessions_of_run(run: Run) -> list[LoggedSession]:
         run: A run of agents.
 
     Returns:
-        One session for each sample: the last one if the sample was retried.
+        One session for each sample (attempt at a task); the last session if a sample was retried.
 
     Raises:
         UsageError: Inspect is not installed.
@@ -116,18 +117,18 @@ def sessions_of_run(run: Run) -> list[LoggedSession]:
 def sessions_of_events(*folders: Path) -> list[LoggedSession]:
     """Read sessions from OpenHands event folders, which have one JSON file per event.
 
-    Events with `source` "agent" count as actions if they have an `action` or are messages. Two folders hold the same
+    Events with `source` "agent" count as actions if they have an `action` or are messages. Two folders contain the same
     session if their first events are equal and have a timestamp, or if all their events are equal. The folder with more
     events is used.
 
     Args:
-        folders: Folders with event folders at any depth. Each is named after its system.
+        folders: Folders with event folders at any depth. The name of each is used as the name of the system.
 
     Returns:
-        The sessions, each of them once even if there are copies.
+        The sessions, without copies.
 
     Raises:
-        RecordError: A file is not JSON, or a folder holds no events.
+        RecordError: A file is not valid JSON, or a folder contains no events.
     """
     found: dict[str, tuple[LoggedSession, int]] = {}
     for folder in folders:
@@ -137,7 +138,7 @@ def sessions_of_events(*folders: Path) -> list[LoggedSession]:
             if isinstance(event, dict) and "source" in event:
                 by_place.setdefault(file.parent, []).append(event)
         if not by_place:
-            raise RecordError(f"{folder}: holds no events")
+            raise RecordError(f"{folder}: no events found")
         for place, events in by_place.items():
             key = json.dumps(events[0] if "timestamp" in events[0] else events, sort_keys=True)
             known, length = found.get(key, (None, 0))
@@ -156,7 +157,7 @@ def sessions_of(runs: Sequence[Run], events: Sequence[Path], outcomes: Path | No
     Args:
         runs: Runs of agents.
         events: Folders of OpenHands events.
-        outcomes: A CSV file that tells which sessions in `events` solved their task; see `with_outcomes`.
+        outcomes: A CSV file that lists which sessions in `events` solved their task; see `with_outcomes`.
 
     Raises:
         UsageError: `outcomes` is given without `events`, or there are no sessions.
@@ -171,13 +172,13 @@ def sessions_of(runs: Sequence[Run], events: Sequence[Path], outcomes: Path | No
     found = [item for run in runs for item in sessions_of_run(run)] + logged
     if not found:
         raise UsageError(
-            f"{', '.join(str(run.folder) for run in runs)}: no logs of an agent; name run folders of agents"
+            f"{', '.join(str(run.folder) for run in runs)}: no logs of agents found; name run folders of agents"
         )
     return found
 
 
 def with_outcomes(sessions: Iterable[LoggedSession], file: Path) -> list[LoggedSession]:
-    """Return sessions with the outcomes from a CSV file added.
+    """Add the outcomes in a CSV file to sessions.
 
     The file has the columns `task` (the path of a session's folder, or one of the folder names in it), `solved` (yes
     or no) and optionally `system`. A session with several rows counts as solved if all of them say yes.
@@ -232,12 +233,12 @@ def recorded_sessions(records: PublicRecords) -> list[LoggedSession]:
         records: The records of the clone.
 
     Returns:
-        The sessions. The task of a session is the number of its paper, with which the name of a folder above its events
-        starts, or "" if there is no such folder. Sessions without a paper, and all but the first session of a paper,
-        count as repeated.
+        The sessions. The task of a session is the number of its paper, which is read from the start of the name of a
+        folder above its events; "" if no name starts with a number. Sessions without a paper, and all but the first
+        session of a paper, count as repeated.
 
     Raises:
-        RecordError: An event is not JSON.
+        RecordError: An event is not valid JSON.
     """
     solved = solved_papers(records.outcomes())
     found = []
@@ -256,7 +257,7 @@ def recorded_sessions(records: PublicRecords) -> list[LoggedSession]:
 
 
 def _kinds_of_events(events: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the kind of each action. Since version 1, OpenHands records tools instead of kinds of actions."""
+    """Yield the kind of each action. Since its version 1, OpenHands records tools instead of kinds of actions."""
     for event in events:
         if event.get("source") != "agent":
             continue
@@ -270,7 +271,10 @@ def _kinds_of_events(events: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _kinds_of_sample(sample: EvalSample) -> Iterator[str]:
-    """Yield the kind of each action, from the events that the agent's program recorded or the model's messages."""
+    """Yield the kind of each action in a sample.
+
+    Actions are read from the events that the agent's program recorded or, if there are none, from the model's messages.
+    """
     kept = [event.data for event in sample.events if event.event == "info" and event.source == EVENTS]
     events = [event for part in kept if isinstance(part, list) for event in part if isinstance(event, dict)]
     return _kinds_of_events(events) if events else _kinds_of_messages(_as_generated(sample))
@@ -325,4 +329,4 @@ def _outcomes(file: Path) -> Iterator[tuple[int, tuple[str, str, bool]]]:
                 raise RecordError(f"{file}:{rows.line_num}: solved: {solved!r} is not valid; use yes or no")
             yield rows.line_num, (system, task.strip("/"), values[solved.casefold()])
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise RecordError(f"{file}: can't be read: {error}") from error
+        raise RecordError(f"{file} can't be read: {error}") from error

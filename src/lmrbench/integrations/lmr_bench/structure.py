@@ -1,4 +1,4 @@
-"""Logistic regression of passing on the structure of repositories, as in Table 5 of the LMR-BENCH paper.
+"""Fit a logistic regression of passing on the structure of repositories, as in Table 5 of the LMR-BENCH paper.
 
 `paper_structure` follows section 5.1 of the paper, which defines depth, branching and goal length. The paper does not
 define imbalance, so lmrbench's definition is used. `structure` has lmrbench's own measures. Standard errors are
@@ -46,7 +46,7 @@ class Coefficient(Record):
 
 
 class Regression(Record):
-    """The regression of passing on structure.
+    """The result of the regression of passing on structure.
 
     Attributes:
         answers: The number of answers.
@@ -77,7 +77,7 @@ def structure(task: Task) -> dict[str, float]:
 
     Directory depth is the mean number of folders above a file. Branching is the mean number of entries of a folder.
     Imbalance is the mean, over folders with at least two entries, of the coefficient of variation of the number of
-    files below each entry. Goal length is the number of lines that the mask removes.
+    files below each entry. Goal length is the number of lines that are removed from the functions to write.
 
     Args:
         task: A task with targets.
@@ -104,11 +104,11 @@ def paper_measures(names: Iterable[str], goals: Iterable[bytes]) -> dict[str, fl
     """Compute the measures of a repository as in section 5.1 of the paper, with lmrbench's definition of imbalance.
 
     Directory depth is the mean number of edges from the root to a file or folder. Branching is the mean number of
-    subfolders of a non-empty folder, including the root. Goal length is the number of lines of all goal files.
+    subfolders of a non-empty folder, including the root. Goal length is the total number of lines of the goal files.
 
     Args:
         names: The paths of all files.
-        goals: The content of each goal file.
+        goals: The content of each goal file, a file that contains functions to write.
 
     Returns:
         The measures by the names in `MEASURES`.
@@ -130,7 +130,7 @@ def regression(
     """Fit a logistic regression of passing on the structure of tasks; see `fitted`.
 
     Args:
-        grades: The grades. Those of tasks that are not in `tasks` are ignored.
+        grades: The grades of answers. Grades of tasks that are not in `tasks` are ignored.
         tasks: The tasks by id.
         measures: A function that computes the measures of a task.
 

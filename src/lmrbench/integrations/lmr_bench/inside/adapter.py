@@ -1,9 +1,10 @@
 """Load a single function or method from a repository, even if not all dependencies of the repository are installed.
 
-Research code imports many packages that a sandbox lacks. `loaded` runs only the target and the statements of its file
-that the target needs. It reduces the target's class to the methods that the target calls and the bases that can be
-imported. `instance` then creates an object without calling the class's own `__init__`, with the attributes that the
-target reads. Statements are found by the names that they bind, so a statement that only modifies an object is missed.
+Research code imports many packages that a sandbox lacks. `loaded` runs only the target (the function or method) and the
+statements of its file that the target needs. It reduces the target's class to the methods that the target calls and the
+bases that can be imported. `instance` then creates an object without calling the class's own `__init__`, with the
+attributes that the target reads. Statements are found by the names that they bind, so a statement that only modifies an
+object is missed.
 """
 
 import ast
@@ -106,7 +107,10 @@ def reads_of_self(statements: Iterable[ast.stmt], owner: str) -> list[str]:
 
 
 def _members(method: ast.stmt) -> Iterator[tuple[bool, str, bool]]:
-    """Yield each use of an attribute of `self` or `super()`: if `super()` is used, the dotted name, if it is read."""
+    """Yield three values for each use of an attribute of `self` or `super()`.
+
+    They are whether `super()` is used, the dotted name of the attribute, and whether the attribute is read.
+    """
     if not isinstance(method, _Function):
         return
     itself = [argument.arg for argument in (*method.args.posonlyargs, *method.args.args)][:1]

@@ -1,4 +1,7 @@
-"""SVDLinear.forward without dropout: outputs with an increment, without one and merged, and its gradients."""
+"""Check SVDLinear.forward of AdaLoRA without dropout: the outputs, and the gradients of the low-rank increment.
+
+lmrbench adds the definitions of `loaded`, `instance` and `TARGET`, and reads the constants; see `adapting`.
+"""
 
 import torch
 
@@ -24,7 +27,7 @@ ATTRIBUTES = (
 
 
 def every_case(seed):
-    """Yield the cases that a seed draws."""
+    """Yield the cases that are drawn with a seed."""
     generator = torch.Generator().manual_seed(seed)
 
     def draw(*shape):
@@ -58,7 +61,7 @@ def every_case(seed):
 
 
 def observe(case):
-    """Run the function on a case and return what it computes."""
+    """Run the function on a case and return its output and gradients."""
     options = case["options"]
     increment = [case[name].clone().requires_grad_() for name in ("A", "E", "B")]
     weight = case["weight"].T.clone() if options["fan_in_fan_out"] else case["weight"].clone()

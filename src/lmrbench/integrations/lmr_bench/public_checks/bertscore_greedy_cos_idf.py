@@ -1,4 +1,7 @@
-"""greedy_cos_idf of BERTScore: precision, recall and F of texts of three or more tokens with positive similarities."""
+"""Check greedy_cos_idf of BERTScore on texts of three or more tokens with positive similarities.
+
+lmrbench adds the definitions of `loaded`, `instance` and `TARGET`, and reads the constants; see `adapting`.
+"""
 
 import torch
 
@@ -6,11 +9,11 @@ PARAMETERS = ("ref_embedding", "ref_masks", "ref_idf", "hyp_embedding", "hyp_mas
 
 
 def every_case(seed):
-    """Yield the cases that a seed draws."""
+    """Yield the cases that are drawn with a seed."""
     generator = torch.Generator().manual_seed(seed)
 
     def side(batch, length, width, padded, weighted):
-        # With positive similarities, padding never has the maximum, however it is masked.
+        # All similarities are positive, so padding never has the maximum, no matter how it is masked.
         embedding = 0.2 + torch.rand(batch, length, width, generator=generator)
         lengths = torch.randint(3, length + 1, (batch, 1), generator=generator) if padded else torch.tensor([[length]])
         masks = (torch.arange(length) < lengths).expand(batch, length).long()
@@ -28,7 +31,7 @@ def every_case(seed):
 
 
 def observe(case):
-    """Run the function on a case and return what it computes."""
+    """Run the function on a case and return the precision, the recall and the F score."""
     greedy_cos_idf = loaded(*TARGET)
     given = [item.clone() for side in case["sides"] for item in side]
     precision, recall, f_score = greedy_cos_idf(*given)

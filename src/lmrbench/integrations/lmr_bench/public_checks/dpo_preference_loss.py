@@ -1,4 +1,7 @@
-"""preference_loss of DPO: losses and rewards."""
+"""Check preference_loss of DPO: the losses and rewards.
+
+lmrbench adds the definitions of `loaded`, `instance` and `TARGET`, and reads the constants; see `adapting`.
+"""
 
 import torch
 
@@ -13,7 +16,7 @@ OPTIONS = ("label_smoothing", "ipo", "reference_free")
 
 
 def every_case(seed):
-    """Yield the cases that a seed draws."""
+    """Yield the cases that are drawn with a seed."""
     generator = torch.Generator().manual_seed(seed)
     for number, beta in enumerate((0.01, 0.1, 0.3, 0.5, 1.0, 2.0)):
         batch = (1, 4, 8, 13, 2, 5)[number]
@@ -34,7 +37,7 @@ def every_case(seed):
 
 
 def observe(case):
-    """Run the function on a case and return what it computes."""
+    """Run the function on a case and return the losses and rewards."""
     preference_loss = loaded(*TARGET)
     losses, chosen, rejected = preference_loss(*case["logps"].clone(), case["beta"], **case.get("options", {}))
     return {"losses": losses.detach(), "rewards": [chosen.detach(), rejected.detach()]}

@@ -1,4 +1,7 @@
-"""get_delta: the empathy gap of the matrices of the three identity categories."""
+"""Check get_delta, which computes the empathy gap, on matrices for the three categories of identities.
+
+lmrbench adds the definitions of `loaded`, `instance` and `TARGET`, and reads the constants; see `adapting`.
+"""
 
 import numpy as np
 
@@ -7,7 +10,7 @@ SIZES = {"ethnicity": 19, "nationality": 22, "religion": 6}
 
 
 def every_case(seed):
-    """Yield the cases that a seed draws."""
+    """Yield the cases that are drawn with a seed."""
     generator = np.random.default_rng(seed)
     for option, size in SIZES.items():
         for number in range(3):
@@ -19,6 +22,6 @@ def every_case(seed):
 
 
 def observe(case):
-    """Run the function on a case and return what it computes."""
+    """Run the function on a case and return the gap."""
     get_delta = loaded(*TARGET)
     return {"delta": float(get_delta(case["matrix"].copy(), case["group_option"]))}

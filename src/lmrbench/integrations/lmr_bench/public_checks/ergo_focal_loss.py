@@ -1,4 +1,7 @@
-"""focal_loss.forward of ERGO: the mean and the sum of losses, with `alpha` as a factor and as a list of weights."""
+"""Check focal_loss.forward of ERGO: the mean and the sum of losses, with `alpha` as a factor or a list of weights.
+
+lmrbench adds the definitions of `loaded`, `instance` and `TARGET`, and reads the constants; see `adapting`.
+"""
 
 import torch
 
@@ -8,7 +11,7 @@ OPTIONS = ("size_average",)
 
 
 def every_case(seed):
-    """Yield the cases that a seed draws."""
+    """Yield the cases that are drawn with a seed."""
     generator = torch.Generator().manual_seed(seed)
     for number, gamma in enumerate((2, 0, 1, 3, 2, 5)):
         count = (2, 3, 4, 3, 2, 5)[number]
@@ -25,6 +28,6 @@ def every_case(seed):
 
 
 def observe(case):
-    """Run the function on a case and return what it computes."""
+    """Run the function on a case and return the loss."""
     criterion = loaded(*TARGET, ("__init__",))(**case["settings"])
     return {"loss": criterion.forward(case["preds"].clone(), case["labels"].clone()).detach()}

@@ -1,4 +1,7 @@
-"""OpenLoopMCTS.find_best_action: the action that is selected in a node, and its score if the function returns it."""
+"""Check OpenLoopMCTS.find_best_action: the selected action in a node, and its score if the function returns it.
+
+lmrbench adds the definitions of `loaded`, `instance` and `TARGET`, and reads the constants; see `adapting`.
+"""
 
 from types import SimpleNamespace
 
@@ -9,7 +12,7 @@ ATTRIBUTES = ("Ns", "Nsa", "Q", "P", "valid_moves", "configs.cpuct", "configs.Q_
 
 
 def every_case(seed):
-    """Yield the cases that a seed draws."""
+    """Yield the cases that are drawn with a seed."""
     generator = np.random.default_rng(seed)
     for number, cpuct in enumerate((1.0, 0.5, 2.0, 4.0, 1.0, 0.1, 1.5, 3.0, 1.0, 2.5)):
         acts = int(generator.integers(2, 8))
@@ -28,7 +31,7 @@ def every_case(seed):
 
 
 def observe(case):
-    """Run the function on a case and return what it computes."""
+    """Run the function on a case and return the action, and its score if there is one."""
     moves, state = case["moves"], "greeting__proposition"
     tree = instance(
         loaded(*TARGET),

@@ -1,4 +1,7 @@
-"""SimPOTrainer.simpo_loss: losses and rewards."""
+"""Check SimPOTrainer.simpo_loss: the losses and rewards.
+
+lmrbench adds the definitions of `loaded`, `instance` and `TARGET`, and reads the constants; see `adapting`.
+"""
 
 from types import SimpleNamespace
 
@@ -10,7 +13,7 @@ OPTIONS = ("label_smoothing", "loss_type")
 
 
 def every_case(seed):
-    """Yield the cases that a seed draws."""
+    """Yield the cases that are drawn with a seed."""
     generator = torch.Generator().manual_seed(seed)
     for number, (beta, ratio) in enumerate(((2.0, 0.5), (2.5, 0.55), (10.0, 0.3), (1.0, 1.6), (2.0, 0.25))):
         batch = (4, 8, 1, 6, 13)[number]
@@ -25,7 +28,7 @@ def every_case(seed):
 
 
 def observe(case):
-    """Run the function on a case and return what it computes."""
+    """Run the function on a case and return the losses and rewards."""
     processor = SimpleNamespace(device=torch.device("cpu"))
     trainer = instance(loaded(*TARGET), **case["settings"], accelerator=processor, args=processor)
     losses, chosen, rejected = trainer.simpo_loss(*case["logps"].clone())

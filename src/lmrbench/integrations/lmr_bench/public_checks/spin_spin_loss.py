@@ -1,4 +1,7 @@
-"""SPINTrainer.spin_loss: losses and rewards."""
+"""Check SPINTrainer.spin_loss: the losses and rewards.
+
+lmrbench adds the definitions of `loaded`, `instance` and `TARGET`, and reads the constants; see `adapting`.
+"""
 
 from types import SimpleNamespace
 
@@ -10,7 +13,7 @@ OPTIONS = ("loss_type", "reference_free")
 
 
 def every_case(seed):
-    """Yield the cases that a seed draws."""
+    """Yield the cases that are drawn with a seed."""
     generator = torch.Generator().manual_seed(seed)
     for number, beta in enumerate((0.1, 0.5, 1.0, 0.05, 5.0)):
         batch = (4, 8, 1, 6, 13)[number]
@@ -26,7 +29,7 @@ def every_case(seed):
 
 
 def observe(case):
-    """Run the function on a case and return what it computes."""
+    """Run the function on a case and return the losses and rewards."""
     processor = SimpleNamespace(device=torch.device("cpu"))
     trainer = instance(loaded(*TARGET), **case["settings"], accelerator=processor, args=processor)
     losses, real, generated = trainer.spin_loss(*case["logps"].clone(), **case["options"])

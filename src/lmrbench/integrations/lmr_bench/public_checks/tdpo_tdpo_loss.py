@@ -1,4 +1,7 @@
-"""tdpo_loss of TDPO: losses, rewards, and the gradients of the losses."""
+"""Check tdpo_loss of TDPO: the losses, the rewards, and the gradients of the losses.
+
+lmrbench adds the definitions of `loaded`, `instance` and `TARGET`, and reads the constants; see `adapting`.
+"""
 
 import torch
 
@@ -14,7 +17,7 @@ OPTIONS = ("if_tdpo2",)
 
 
 def every_case(seed):
-    """Yield the cases that a seed draws."""
+    """Yield the cases that are drawn with a seed."""
     generator = torch.Generator().manual_seed(seed)
     settings = ((0.1, 0.5), (0.1, 0.7), (0.3, 0.5), (0.5, 0.25), (1.0, 1.0), (0.05, 1.5), (0.2, 2.0), (0.8, 0.1))
     for number, (beta, alpha) in enumerate(settings):
@@ -30,7 +33,7 @@ def every_case(seed):
 
 
 def observe(case):
-    """Run the function on a case and return what it computes."""
+    """Run the function on a case and return the losses, the rewards and the gradients."""
     tdpo_loss = loaded(*TARGET)
     inputs = [row.clone().requires_grad_() for row in case["statistics"]]
     losses, chosen, rejected = tdpo_loss(*inputs, *case["settings"])
