@@ -1,8 +1,9 @@
 """Agents that solve tasks in a workspace: Inspect's ReAct agent with or without a plan, coding agents, or any program.
 
-An agent that is a program runs inside the sample's sandbox. It reaches the model through Inspect's bridge on the
-sandbox's loopback interface, with the API of OpenAI, Anthropic or Google. If a program fails before its first model
-call, AgentCrashError is raised. If it fails later, the state of the workspace counts as its answer.
+An agent that is a program runs inside the sandbox of its sample, which is one attempt at a task. It reaches the model
+through Inspect's bridge on the sandbox's loopback interface, with the API of OpenAI, Anthropic or Google. If a program
+fails before its first model call, AgentCrashError is raised. If it fails later, the state of the workspace counts as
+its answer.
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ def solver_agent(name: str, command: str, turns: int) -> Agent:
         turns: the maximum number of model calls.
 
     Raises:
-        UsageError: there is no agent of that name.
+        UsageError: there is no agent with that name.
         SandboxError: a package that the bridge needs for the agent is not installed.
     """
     if command:

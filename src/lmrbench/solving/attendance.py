@@ -157,7 +157,7 @@ def program_ended(command: str, returncode: int, stderr: str) -> None:
         stderr: the error output of the program.
 
     Raises:
-        AgentCrashError: the program failed without any model call.
+        AgentCrashError: the program failed before its first model call.
     """
     if returncode and not model_calls(transcript().events):
         last = " / ".join(line.strip() for line in stderr.strip().splitlines()[-3:])

@@ -1,9 +1,9 @@
 """The Inspect scorer of lmrbench, which collects the solver's answer and grades it with `lmrbench.grading`.
 
-A task's check draws cases, which are inputs to the submitted code, and compares the results with the reference. No part
-of it is visible to the solver or written to a log. A score contains the number of cases that match, the number and the
-verdict of the first failed case, and the status with which the solver ended. If the provider or this machine fails, an
-error is raised, so that the sample can be run again.
+A task's check draws cases, which are inputs, and runs the submitted code on them. A case matches if the reference gives
+the same result. No part of the check is visible to the solver or written to a log. A score contains the number of cases
+that match, the number and the verdict of the first failed case, and the status with which the solver ended. If the
+provider or this machine fails, an error is raised, so that the sample can be run again.
 """
 
 from __future__ import annotations
@@ -127,8 +127,8 @@ def unit_tests(
 ) -> Scorer:
     """Grade answers and score them by three values: `correct`, `robust` and `cases`.
 
-    `correct` is 1 if every ordinary case matches, `robust` is 1 if every case matches, and `cases` is the share of
-    cases that match.
+    `correct` is 1 if every ordinary case matches, `robust` is 1 if the edge cases match as well, and `cases` is the
+    share of cases that match.
 
     Args:
         suite: the suite's folder.

@@ -1,4 +1,4 @@
-"""A namespace in which an agent works. It can run commands and keeps files until it is closed.
+"""A namespace in which an agent works. Its files and processes exist until it is closed.
 
 The namespace is isolated like the sandbox for grading (see `sandbox.backends.bubblewrap`): it has no network except its
 own loopback interface, and contains neither the user's home folder nor the suite. The system, the interpreter and the

@@ -1,6 +1,6 @@
 """Record the cost and outcome of each answer of a run, from Inspect's logs.
 
-Each answer gets a line in `usage.jsonl`. If the agent was traced, each snapshot of its workspace gets a line in
+Each answer gets a line in `usage.jsonl`. If snapshots of an agent's workspace were taken, each of them gets a line in
 `progress.jsonl`.
 """
 

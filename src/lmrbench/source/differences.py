@@ -1,4 +1,4 @@
-"""Report the edits of a candidate that were not copied into the masked file, one line each.
+"""Report the edits of a candidate, a submitted file, that were not copied into the masked file of the repository.
 
 `transplant` copies only the targets (the functions that a task asks for) and the code that they need. A scope is the
 body of the module, or of a class that contains a target. If the candidate's scope repeats no definition of the masked
@@ -33,7 +33,7 @@ def differences(
         scopes: The scopes that are in both the masked file and the candidate.
         pairs: The targets, each with its definition in both files.
         wanted: The names that the transplanted code needs, by scope.
-        taken: The entries that were transplanted, by scope.
+        taken: The statements that were transplanted, by scope.
 
     Returns:
         One line for each edit, ordered by scope. The definitions that a scope lacks share one line.

@@ -4,8 +4,9 @@ A qualified name has the form `function`, `Class.method`, `Outer.Inner.method`, 
 another. `@overload` stubs, property setters and property deleters are ignored in favour of the definition that they
 belong to. Otherwise, it is an error if a name has two definitions.
 
-`mask` replaces a body with its docstring and `raise NotImplementedError` and changes no other byte. A body extends to
-the last comment that is indented deeper than its `def`, because comments can reveal the answer.
+`mask` hides the targets, which are the functions that a task asks for. It replaces a body with its docstring and
+`raise NotImplementedError`, and changes no other byte. A body extends to the last comment that is indented deeper than
+its `def`, because comments can reveal the answer.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ PYTHON = frozenset(
     {"python", "python2", "python3", "py", "py2", "py3", "ipython", "ipython3", "pycon", "jupyter", "sage", "pyi"}
     | {"python-repl", "tool_code"}
 )
-# Fences of these languages are ignored, so that the blocks inside them are found.
+# Fences that name these languages are ignored, so that the blocks between them are found.
 _MARKUP = frozenset({"markdown", "md"})
 
 

@@ -167,9 +167,10 @@ def _renaming(source: ParsedSource, entries: Sequence[ScopeEntry], old: str, new
 
 
 def _uses(tree: ast.Module, name: str) -> Iterator[ast.Name]:
-    """Yield the nodes that refer to a name of the module.
+    """Yield the nodes that refer to the given module-level name.
 
-    LookupError is raised if `global` declares the name, or if `except` or a pattern binds it.
+    Raises:
+        LookupError: The name is declared by `global`, or bound by `except` or a pattern.
     """
     pending: list[ast.AST] = [*tree.body]
     while pending:

@@ -120,7 +120,7 @@ def _moved(lines: Sequence[str]) -> tuple[str, ...] | None:
 
 
 class _Reading:
-    """The state of reading one text, statement by statement."""
+    """Reads one text, statement by statement."""
 
     def __init__(self, lines: Sequence[str], strict: bool) -> None:
         self._lines, self._strict = lines, strict
@@ -140,7 +140,7 @@ class _Reading:
         return Passage(tuple(self._code), self._broken, tuple(self._prose))
 
     def _statement(self, number: int) -> int:
-        """Read the statement that begins at a line, and return the number of the line after it."""
+        """Read the statement that begins at a line, and return the index of the line after it."""
         content = _content(self._lines[number])
         if _CONFLICT.match(content):
             self._break(number, f"a conflict marker ({content[:7]})")
@@ -179,7 +179,7 @@ class _Reading:
         self._broken = self._broken or (number, reason)
 
     def _end(self, number: int) -> int:
-        """Return the number of the line after the statement that begins at a line.
+        """Return the index of the line after the statement that begins at a line.
 
         This is the next line that is not indented deeper than the statement and does not continue it.
         """

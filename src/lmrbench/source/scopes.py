@@ -22,7 +22,7 @@ from lmrbench.source.syntax import FunctionNode, ParsedSource
 
 @dataclass(frozen=True)
 class TargetPair:
-    """One target in the mask and in the candidate.
+    """The definitions of one target in the two files.
 
     Attributes:
         mask: The function in the masked file.
