@@ -119,6 +119,7 @@ def page(found: dict[tuple[float, str, int], list[Width]], systems: int) -> str:
         rows="\n".join(rows),
         slopes=f"{', '.join(map(str, SLOPES[:-1]))} and {SLOPES[-1]}",
         spreads=" or ".join(map(str, SPREADS)),
+        ladder=f"{', '.join(map(str, LADDER[:-1]))} and {LADDER[-1]}",
         least=min(covered.values()),
         half=means["adaptive", 24],
         whole=means["ladder", 48],
@@ -134,10 +135,10 @@ The horizon of a system, K50, is the number of changes per task at which it solv
 has a larger horizon.
 
 The probability that a system solves a task is modelled by a logistic regression on the logarithm of the number of
-changes, with one slope and an effect for each paper. The prior is flat in the logarithm of K50 between 0.25 and 32. The
-estimate is the posterior median, and the interval is the central 95% of the posterior. `lmrbench report` shows the
-horizon of every run with forensic tasks, draws its curve, and estimates the ratio of the horizons of two systems, with
-the same effects of papers for both.
+changes, with one slope for all papers and an effect for each paper. The prior is flat in the logarithm of K50 between
+0.25 and 32. The estimate is the posterior median, and the interval is the central 95% of the posterior.
+`lmrbench report` shows the horizon of every run with forensic tasks, draws its curve, and estimates the ratio of the
+horizons of two systems, with the same effects of papers for both.
 
 `lmrbench horizon --model MODEL` measures the horizon of an agent. It draws new tasks in batches. For each task, it
 chooses the paper and the number of changes whose outcome is most informative about K50. It stops after `--tasks`
@@ -146,9 +147,9 @@ tasks, or when the interval is at most as wide as `--width`.
 ## Accuracy
 
 This page was written by `python benchmarks/horizon.py`. For each true horizon, {systems} systems were simulated, with
-20 papers, slopes of {slopes}, and effects of papers with a standard deviation of {spreads} (natural logarithm). The
-fixed design, *ladder*, cycles through all numbers of changes of published tasks. The adaptive design chooses four tasks
-at a time, each with the number of changes whose outcome is most informative about the horizon.
+20 papers, slopes of {slopes}, and effects of papers with a standard deviation of {spreads} (in natural logarithms). The
+fixed design, *ladder*, cycles through the numbers of changes that published tasks have ({ladder}). The adaptive design
+chooses four tasks at a time, each with the number of changes whose outcome is most informative about the horizon.
 
 Bias is the geometric mean of the estimates, divided by the true horizon, minus one. Coverage is the share of intervals
 that contain the true horizon. Width is the geometric mean of the ratio of the upper end to the lower end.

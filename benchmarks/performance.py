@@ -49,7 +49,7 @@ from lmrbench.tasks.workspace import third_party_imports
 
 NODES = (1, 2, 4)
 SHOWN = (1_000, 2_000, 5_000, 10_000)
-CONTAINERS, PROCESSES, FLOOR_NAME = "(a) a container a task", "(b) a process a task", "(d) the checks alone"
+CONTAINERS, PROCESSES, FLOOR_NAME = "(a) container per task", "(b) process per task", "(d) the checks alone"
 
 
 @dataclass(frozen=True)
@@ -268,33 +268,41 @@ def page(
 
 PAGE = """# Performance
 
-This page compares the time of grading with that of other ways to grade the same answers, and shows what limits it. The
-page and its figure were written by `python benchmarks/performance.py`, in one run. Times differ between machines, while
-ratios carry over.
+This page compares the time that lmrbench takes to grade with the time that other methods take for the same answers, and
+shows what limits lmrbench's speed. The page and its figure were written by `python benchmarks/performance.py`, in one
+run. Times differ between machines, while ratios carry over.
 
 The machine: {machine}.
 
 ## One system's answers to the whole suite
 
-The answers to {tasks} tasks are the references. Times are medians of {repeats} repeats, after a first run that does not
-count, in which images are built and the outputs of the references are cached. The times of (c) include the start of
+Four methods of grading are compared:
+
+- (a) one container per task;
+- (b) one process per task, without isolation;
+- (c) lmrbench, with bubblewrap, with Docker, and with Ray on 1, 2 and 4 nodes;
+- (d) the checks alone, in one process that has imported everything, without isolation.
+
+The references of {tasks} tasks serve as answers. Times are medians of {repeats} repeats, after a first run that does
+not count, in which images are built and the outputs of the references are cached. The times of (c) include the start of
 workers and the comparison of results; (a), (b) and (d) only run the checks. (a) and (b) run one task after another,
 like harnesses that give each task a container or a process. A process shuts down torch before it ends, whereas a
 container is killed, so (b) can be slower than (a). In this benchmark, each Ray node has one worker, however many cores
-there are. The last column is the time beyond the checks. For this, the seconds of (d) are divided by the number of
-checks that run at once, and subtracted from the seconds of the way.
+there are. The last column is the time beyond the checks. To compute it, the time of (d) is divided by the number of
+checks that run at once, and subtracted from the total time of the row.
 
-| way | seconds | least to most | per task | until the first outcome | times bubblewrap | beyond the checks |
+| method | seconds | least to most | per task | until the first outcome | relative to bubblewrap | beyond the checks |
 |---|--:|--:|--:|--:|--:|--:|
 {rows}
 
-![Seconds of each way](pictures/performance.svg)
+![Seconds of each method](pictures/performance.svg)
 
-Grading under bubblewrap is {over_containers:.1f} times faster than a container per task, and {over_processes:.1f} times
-faster than a process per task, which isolates nothing. Most of the remaining time is that of the checks themselves:
-{at_once} workers that did nothing else would take {alone:.1f} s, so no harness could be more than {most_containers:.1f}
-times faster than (a) and {most_processes:.1f} times faster than (b) on this machine. Beyond the checks, a container per
-task takes {beyond_containers:.0f} times as long as bubblewrap, and a process per task {beyond_processes:.0f} times.
+Grading under bubblewrap is {over_containers:.1f} times as fast as with a container per task, and {over_processes:.1f}
+times as fast as with a process per task, which isolates nothing. Most of the remaining time is that of the checks
+themselves: {at_once} workers that did nothing else would take {alone:.1f} s, so no harness could be more than
+{most_containers:.1f} times as fast as (a) and {most_processes:.1f} times as fast as (b) on this machine. Beyond the
+checks, a container per task takes {beyond_containers:.0f} times as long as bubblewrap, and a process per task
+{beyond_processes:.0f} times.
 
 ## Limiting factors
 
@@ -303,9 +311,9 @@ task takes {beyond_containers:.0f} times as long as bubblewrap, and a process pe
   worker's start.
 - **The start of a template** takes {start:.1f} s. Without isolation, starting an interpreter, the same imports and
   creating a first optimizer take {imports:.1f} s. A command starts a template for each of the {sets} sets of packages
-  that its tasks import, and forks the workers of all systems from it, so another system costs only milliseconds. The
-  start takes {share:.0%} of the time for a system's whole suite in one worker that sees all packages. Each Ray node has
-  templates of its own. Under Docker, each worker imports its packages itself.
+  that its tasks import, and forks the workers of all systems from it, so another system costs only milliseconds. When
+  one worker that sees all packages grades a system's answers to the whole suite, the start is {share:.0%} of its time.
+  Each Ray node has templates of its own. Under Docker, each worker imports its packages itself.
 - **Memory**: the process of a job takes at most {peak:.0f} MB, including the memory that it shares with its worker.
 
 ## Many answers

@@ -33,22 +33,23 @@ An audit writes a certificate for each task. The table sums up the valid certifi
 - *Reference*: the number of runs of the reference with up to 100 new seeds per task, the first ten also on two threads,
   and the number of runs that failed.
 - *Rewrites*: other correct implementations, written to differ from the reference. One of them, *plain*, is the shortest
-  code that follows the first section of the instruction. All must be correct; edge cases that *plain* fails are listed.
+  code that follows the first section of the instruction. All must be correct. The edge cases that *plain* fails are
+  listed by the audit, but do not count as failures.
 - *Wrong versions*: plausible misreadings of the paper or the instruction. None may be robust.
 - *Mutants*: the reference with one expression, statement or behaviour changed, without those that no input
   distinguishes from it. In brackets: rejected by ordinary cases alone.
 - *Cheats*: answers that exit early, return constants, compare equal to everything, and the like.
 
-`lmrbench task audit --suite SUITE` repeats an audit. [Write a task](writing-a-task.md#the-audit) explains it, and
-[the suite](suite.md) has the numbers of each task. Certificates cannot show whether a check interprets the paper
-correctly; instructions and cases are public so that readers can judge.
+`lmrbench task audit --again --suite SUITE` repeats the audits of a suite. [Write a task](writing-a-task.md#the-audit)
+explains it, and [the suite](suite.md) has the numbers of each task. Certificates cannot show whether a check interprets
+the paper correctly; instructions and cases are public so that readers can judge.
 
 ## Machines
 
 A verdict must not depend on how busy a machine is. Limits count processor time, and a sleeping candidate is stopped by
 the clock. A case that times out is run again before it counts. `taskset -c 0 python benchmarks/load.py --busy 7` grades
 references, rewrites, masks and 200 wrong versions on one idle core, and again while seven processes, each in a session
-of its own, keep this core busy. It compares each verdict and its first failed case:
+of its own, keep this core busy. It compares the verdict on each answer, and the first failed case:
 
 | suite | answers | repeats | slower by a factor of | verdicts that differ |
 |---|--:|--:|--:|--:|
@@ -61,9 +62,9 @@ the exceptions.
 ## Intervals
 
 To test the intervals of rates, the script simulates systems that solve the 28 tasks of the 23 papers of `core`. Each
-paper has its own probability of success, whose log-odds are normal with the standard deviation in the column *between
-papers*. The other columns show, over {systems:,} systems, the share of intervals that contain the true rate over
-papers, and their median width:
+paper has its own probability of success, whose log-odds are normally distributed, with the standard deviation in the
+column *between papers*. The other columns show, over {systems:,} systems, the share of intervals that contain the true
+rate over papers, and their median width:
 
 {intervals}
 

@@ -478,8 +478,8 @@ def test_paths_of_a_diff_are_escaped(tmp_path, collected):
 
 def test_a_file_that_is_a_fifo_or_without_end_is_one_line(tmp_path, collected):
     os.mkfifo(tmp_path / "answer.py")
-    assert collected(tmp_path / "answer.py") == (2, ["lmrbench: answer.py: is not a regular file"])
+    assert collected(tmp_path / "answer.py") == (2, ["lmrbench: answer.py: not a regular file"])
     (tmp_path / "long.py").touch()
     os.truncate(tmp_path / "long.py", 1 << 40)
-    assert collected(tmp_path / "long.py") == (2, [f"lmrbench: long.py: is larger than {MAX_CODE_BYTES} bytes"])
+    assert collected(tmp_path / "long.py") == (2, [f"lmrbench: long.py: larger than {MAX_CODE_BYTES} bytes"])
     assert collected(tmp_path / "absent.py")[0] == 2

@@ -96,7 +96,7 @@ def test_a_table_that_is_nested_too_deeply_is_one_line(suite, name):
     result = CliRunner().invoke(app, ["list", "toy/forensic_1_1" if "dev" in name else "toy", "--suite", str(suite)])
 
     assert isinstance(result.exception, LmrbenchError)
-    assert str(result.exception).startswith(f"{file}: is nested too deeply")
+    assert str(result.exception).startswith(f"{file} is nested too deeply")
 
 
 @pytest.mark.parametrize("kind", ["link", "folder", "fifo"])

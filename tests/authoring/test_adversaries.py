@@ -99,7 +99,7 @@ def test_what_is_accepted_is_tried_in_every_audit(suite, tmp_path):
     assert "already exists" in twice.stderr
     assert "there is no version 9 of toy/blend" in none.stderr
     audited = lmrbench("", tmp_path, "task", "audit", "--quick", "--suite", suite)
-    assert "the wrong version clipped is robust" in audited.stdout
+    assert "the check accepts the wrong version clipped" in audited.stdout
 
 
 def test_a_name_that_an_edited_version_has_is_not_given_again(suite, tmp_path):

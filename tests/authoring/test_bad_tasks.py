@@ -105,15 +105,15 @@ def uses_the_network(paper):
 
 
 FINDINGS = {
-    compares_with_itself: r"the wrong version unscaled is robust",
-    imports_the_golden: r"the mask passes",
-    accepts_a_stub: r"the cheat that returns one zero passes",
+    compares_with_itself: r"the check accepts the wrong version unscaled",
+    imports_the_golden: r"the check accepts the masked repository",
+    accepts_a_stub: r"the check accepts the cheat that returns one zero",
     ships_bytecode: r"repo/blending\.dat contains 100% of the answer",
     ships_a_notebook: r"repo/demo\.ipynb(::blend)? contains 100% of the answer",
     ships_a_renamed_copy: r"repo/old_version\.py::mix contains 100% of the answer",
     draws_without_a_seed: r"the check draws different cases under the same seed",
-    withholds_a_constant: r"no text states the constant 0\.8125",
-    tolerates_too_much: r"the wrong version un\w+ is robust",
+    withholds_a_constant: r"no text in the workspace states the constant 0\.8125",
+    tolerates_too_much: r"the check accepts the wrong version un\w+",
     ignores_an_output: r"mutation score 0\.",
     fails_its_own_check: r"toy/blend: the reference fails its own check in case 0 \(0 values\)",
     names_a_target_that_is_not_there: r"task\[0\]\.targets: blending\.py: Blender\.mix: no such function",

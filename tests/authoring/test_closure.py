@@ -93,7 +93,7 @@ def test_the_command_shows_what_goes_and_writes_it_elsewhere(tmp_path):
     again = lmrbench(*command, "--to", tmp_path / "masked")
     assert again.returncode == 2
     assert again.stderr.startswith("lmrbench: ")
-    assert "exists already" in again.stderr
+    assert "already exists" in again.stderr
 
 
 def test_a_target_that_is_not_there_is_one_line(tmp_path):

@@ -280,7 +280,7 @@ def test_a_chosen_one_is_drafted_from_the_newest_version_with_recorded_inputs(tm
     assert table["paper"]["released"] == {"package": "toy", "version": "1.1", "date": "2026-02-11"}
     old = new("--source", "toy", "--since", "1.0", "toy/losses.py::blend", *arguments)
     assert old.returncode == 2
-    assert "toy/losses.py::blend: is not new, toy==1.0 has it too" in old.stderr
+    assert "toy/losses.py::blend is not new: toy==1.0 has it, too" in old.stderr
 
 
 @pytest.mark.parametrize(
@@ -289,15 +289,15 @@ def test_a_chosen_one_is_drafted_from_the_newest_version_with_recorded_inputs(tm
         (("--source", "toy", "--since", "1.3"), "toy==1.3: no index"),
         (("--source", "toy", "--since", "1.3"), "there are 1.0, 1.1, 2.0rc1, 2.0"),
         (("--source", "toy==3.0", "--since", "1.0"), "toy==3.0: no index"),
-        (("--source", "toy", "--since", "2.0"), "--since 2.0: is not earlier than toy==2.0"),
+        (("--source", "toy", "--since", "2.0"), "--since 2.0 is not earlier than toy==2.0"),
         (("--source", "toy", "--since", "new"), "--since new: Invalid version"),
         (("--source", "other", "--since", "1.0"), "other: no index"),
         (("--source", "https://example.org/a.tar.gz", "--since", "1.0"), "expected NAME or NAME==VERSION"),
-        (("--since", "1.0"), "--since: needs a package; name it with --source NAME"),
+        (("--since", "1.0"), "--since needs a package; name it with --source NAME"),
         (("--source", "toy==2.0", "toy/losses.py::weigh"), "--to DIR --slug SLUG"),
         (("--source", "toy", "--since", "1.0", "toy/losses.py::weigh", "--slug", "a"), "--to DIR --slug SLUG"),
         (("--source", "toy", "--since", "1.0", "toy/losses.py::no"), "toy==2.0 has no such definition"),
-        (("--source", "toy==2.0", "toy/losses.py::weigh", "--json"), "--json: needs --source and --since"),
+        (("--source", "toy==2.0", "toy/losses.py::weigh", "--json"), "--json needs --source and --since"),
     ],
 )
 def test_what_can_not_be_compared_is_one_line(arguments, words):

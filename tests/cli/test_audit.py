@@ -42,7 +42,7 @@ def test_what_is_marked_as_still_to_do_falls_short(suite, file, place):
     result = lmrbench("task", "audit", "--check", "--json", "--suite", suite)
 
     assert result.returncode == 1
-    assert json.loads(result.stdout)[0]["shortfalls"][-1] == f"{place}: is marked TODO; fill it in"
+    assert json.loads(result.stdout)[0]["shortfalls"][-1] == f"{place}: marked TODO; fill it in"
 
 
 @pytest.mark.sandbox

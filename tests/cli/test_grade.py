@@ -152,7 +152,7 @@ def test_an_answer_whose_sample_the_provider_left_unanswered_is_graded_where_it_
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("empty.jsonl",), "empty.jsonl: holds no submissions"),
+        (("empty.jsonl",), "empty.jsonl contains no submissions"),
         (("answers.jsonl", "--task", "other/blend"), "no submission for other/blend"),
         (("answers.jsonl", "--out", "answers.jsonl"), "answers.jsonl: File exists"),
         (("answers.jsonl", "--out", "answers.jsonl/below"), "Not a directory"),
@@ -213,7 +213,7 @@ def test_a_task_that_changed_since_it_was_graded_is_named(two_papers, tmp_path):
     assert (
         "lmrbench: run: these tasks changed after grading, so their grades are outdated: toy/blend\n" in result.stderr
     ), result.stderr
-    assert "no longer hold" not in run(*arguments, cwd=tmp_path).stderr
+    assert "outdated" not in run(*arguments, cwd=tmp_path).stderr
 
 
 def test_a_file_never_merges_into_the_run_of_another(toy_suite, tmp_path):
@@ -227,8 +227,8 @@ def test_a_file_never_merges_into_the_run_of_another(toy_suite, tmp_path):
         return result.returncode, result.stderr
 
     assert grade("first/answers.jsonl") == (0, "")
-    refused = "lmrbench: runs/answers: holds answers from first/answers.jsonl, not from {}; choose another folder with "
-    refused += "--out\n"
+    refused = "lmrbench: runs/answers contains answers from first/answers.jsonl, not from {}; choose another folder "
+    refused += "with --out\n"
     assert grade("second/answers.jsonl") == (2, refused.format("second/answers.jsonl"))
     assert grade("second/answers.jsonl", "--out", "runs/answers") == (2, refused.format("second/answers.jsonl"))
     # Other answers are no better.
@@ -238,7 +238,7 @@ def test_a_file_never_merges_into_the_run_of_another(toy_suite, tmp_path):
     assert json.loads(line)["code"] == RIGHT
 
     # To a folder that is named, they are added with a word.
-    merged = "lmrbench: runs/answers: also holds 1 answer missing from second/answers.jsonl\n"
+    merged = "lmrbench: runs/answers also contains 1 answer missing from second/answers.jsonl\n"
     assert grade("second/answers.jsonl", "--out", "runs/answers") == (0, merged)
     assert grade("second/answers.jsonl", "--out", "runs/second") == (0, "")
 
@@ -260,7 +260,7 @@ def test_a_file_is_graded_into_its_run_again_after_it_was_mended_moved_or_grew(t
     result = run("grade", "moved/answers.jsonl", *arguments, cwd=tmp_path)
     assert (result.returncode, result.stderr) == (
         2,
-        "lmrbench: runs/answers: holds 1 answer that moved/answers.jsonl no longer holds; "
+        "lmrbench: runs/answers contains 1 answer that moved/answers.jsonl no longer contains; "
         "choose another folder with --out\n",
     )
 
@@ -272,7 +272,7 @@ def test_a_built_in_system_never_merges_into_the_run_of_a_file(toy_suite, tmp_pa
     result = run("grade", "--golden", *arguments, cwd=tmp_path)
     assert (result.returncode, result.stderr) == (
         2,
-        "lmrbench: runs/golden: holds answers from golden.jsonl; choose another folder with --out\n",
+        "lmrbench: runs/golden contains answers from golden.jsonl; choose another folder with --out\n",
     )
 
 

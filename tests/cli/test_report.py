@@ -194,7 +194,7 @@ def test_what_needs_no_model_runs_in_any_sandbox(toy_suite, tmp_path):
 
 def test_what_is_no_run_is_said(tmp_path):
     result = run("report", ".", cwd=tmp_path)
-    assert (result.returncode, result.stderr) == (2, "lmrbench: .: holds no run\n")
+    assert (result.returncode, result.stderr) == (2, "lmrbench: .: this folder contains no run\n")
 
 
 def test_why_shows_the_failed_cases_and_both_pieces_of_code_with_their_lines(graded, toy_suite):

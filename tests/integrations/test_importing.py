@@ -242,7 +242,7 @@ def test_each_implementation_that_can_not_be_asked_for_has_its_reason(tmp_path):
     for reason in AMISS:
         assert reason in said
     assert "1-Amiss: linked.py: a link; not followed" in said
-    assert "1-Amiss: large.py: is larger than 1048576 bytes" in said
+    assert "1-Amiss: large.py: larger than 1048576 bytes" in said
     assert [item.task for item in found.tasks] == ["amiss/fine"]
     written = b"".join(path.read_bytes() for path in (tmp_path / "suite").rglob("*") if path.is_file())
     assert b"secret" not in written
@@ -283,7 +283,7 @@ def test_each_benchmark_that_can_not_be_read_has_its_reason(tmp_path):
         "9-None": "no function can be imported",
         "10-No Folder": "repo_folder_name: no folder 'code'",
         "11-Link": "is a symbolic link",
-        "12-Large": "info.json: is larger than",
+        "12-Large": "info.json: larger than",
     }.items():
         assert reason in said[name]
 
@@ -369,7 +369,7 @@ def test_a_whole_method_needs_a_check(clone, tmp_path):
     import_edition(clone, tmp_path / "suite")
     table = tmp_path / "suite" / "pool_ing" / "task.toml"
     table.write_text(table.read_text().replace("check =", 'tier = "method"\ncheck ='))
-    with pytest.raises(TaskError, match=r"task\[0\]\.check: is empty; tasks of the tier method need a check"):
+    with pytest.raises(TaskError, match=r"task\[0\]\.check is empty; tasks of the tier method need a check"):
         load_suite(tmp_path / "suite")
 
 

@@ -262,7 +262,7 @@ def test_bad_input_is_one_line(tmp_path, judge):
         run_folder(stray, other=RIGHT)
         (stray / "judgements.jsonl").write_bytes((folder / "judgements.jsonl").read_bytes())
         failures = {
-            f"{empty / 'submissions.jsonl'}: holds no submissions": judge(base, empty, "--model", KIND),
+            f"{empty / 'submissions.jsonl'} contains no submissions": judge(base, empty, "--model", KIND),
             "there is no such run folder": judge(base, tmp_path / "nowhere", "--model", KIND),
             "--model: required": judge(base, folder),
             "the model nobody/nothing can't be opened: ": judge(base, folder, "--model", "nobody/nothing"),

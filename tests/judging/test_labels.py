@@ -308,7 +308,7 @@ def test_nothing_that_may_be_filled_in_is_overwritten(run_folder, toy_suite, tmp
     with pytest.raises(UsageError, match=r"a sheet must be a \.csv or \.jsonl file"):
         call("labels", "export", run_folder, "--out", "sheet.xlsx", "--key", tmp_path / "key", "--suite", toy_suite)
     write_labels(tmp_path / "labels.jsonl", [label("ann", "CC")])
-    with pytest.raises(UsageError, match=r"labels\.jsonl: exists already"):
+    with pytest.raises(UsageError, match=r"labels\.jsonl exists already"):
         call("labels", "import", file, "--key", tmp_path / "key", "--out", tmp_path / "labels.jsonl")
     with pytest.raises(UsageError, match="is the input file of labels"):
         call("labels", "adjudicate", tmp_path / "labels.jsonl", "--key", "key", "--out", tmp_path / "labels.jsonl")

@@ -48,5 +48,5 @@ def test_a_module_without_the_decorator_is_named(grade, write_run, tmp_path, mon
     monkeypatch.setitem(sys.modules, name, ModuleType(name))
     monkeypatch.setattr(measures, "MODULES", ("longest",))
     write_run(tmp_path / "run", [grade("me", "a/one", False)])
-    with pytest.raises(TypeError, match=r"longest: registers no measure; decorate a function with @measure\(\)"):
+    with pytest.raises(TypeError, match=r"longest registers no measure; decorate a function with @measure\(\)"):
         build(together([read_run(tmp_path / "run")], None))

@@ -154,7 +154,7 @@ def test_a_blind_run_tells_nothing_but_verdicts(pool, tasks, tmp_path):
     assert "secret" not in text
     # The grade is reused, and never mixed with complete ones.
     assert grades_in(tmp_path, answers(printing), tasks, pool, blind=True) == ({0: False}, [])
-    with pytest.raises(RecordError, match="holds grades without reasons"):
+    with pytest.raises(RecordError, match="contains grades without reasons"):
         grades_in(tmp_path, answers(printing), tasks, pool)
 
 

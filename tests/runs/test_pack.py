@@ -132,9 +132,9 @@ def test_a_run_that_holds_nothing_or_goes_on_is_refused(tmp_path):
     write(run / "usage.jsonl", usage(system="me", sample=1))
     assert refused().endswith("is in progress: 1 samples have no answer yet")
     (run / "submissions.jsonl").unlink()
-    assert refused().endswith("holds no answers to pack")
+    assert refused().endswith("contains no answers to pack")
     (run / "run.json").unlink()
-    assert "holds no run.json" in refused()
+    assert "contains no run.json" in refused()
 
 
 def claim(**changed):
@@ -147,8 +147,8 @@ def claim(**changed):
     [
         ({"submissions__jsonl": b"{}\n"}, False, "the SHA-256 of submissions.jsonl differs"),
         ({"submissions__jsonl": b"{}\n"}, True, "submissions.jsonl:1: system: missing"),
-        ({"submissions__jsonl": b"\n"}, True, "holds no submissions"),
-        ({"grades__jsonl": None}, True, "holds no grades.jsonl"),
+        ({"submissions__jsonl": b"\n"}, True, "contains no submissions"),
+        ({"grades__jsonl": None}, True, "contains no grades.jsonl"),
         ({"usage__jsonl": None}, False, "usage.jsonl is listed in manifest.json but missing"),
         ({"grades__jsonl": claim(sample=1)}, True, "one verdict for each answer"),
         ({"grades__jsonl": claim() * 2}, True, "is in the file twice"),
@@ -186,7 +186,7 @@ def test_what_is_no_pack_or_too_large_is_not_unpacked(packed, tmp_path, monkeypa
     monkeypatch.setattr(pack, "MOST_UNPACKED", 10 << 20)
     assert "unpacks to more than 10 MiB" in message()
     monkeypatch.setattr(pack, "MOST_FILES", 3)
-    assert "holds 5 files, more than 3" in message()
+    assert "contains 5 files, more than 3" in message()
     monkeypatch.setattr(pack, "MOST_PACKED", 1000)
     assert "is larger than" in message()
     packed.unlink()
@@ -249,7 +249,7 @@ def test_another_pack_and_a_second_verification_need_a_folder_of_their_own(packe
         Submission(system="me", task="toy/blend", code="other").model_dump_json() + "\n"
     )
     pack.write_pack(other, tmp_path / "other.zip")
-    with pytest.raises(UsageError, match="holds answers that differ"):
+    with pytest.raises(UsageError, match="contains answers that differ"):
         begin(pack.read_pack(tmp_path / "other.zip"), tmp_path / "verified")
 
 

@@ -123,7 +123,7 @@ def test_a_back_end_of_another_package_on_another_host_grades_as_the_others_do(i
 
 
 def test_a_back_end_that_cannot_be_loaded_is_named(installed):
-    with pytest.raises(SandboxError, match="'broken' of no_such_package:Sandbox can't be loaded"):
+    with pytest.raises(SandboxError, match="'broken' from no_such_package:Sandbox can't be loaded"):
         registry.make_sandbox("broken", ())
 
 

@@ -75,9 +75,9 @@ def test_other_files_are_named_and_left_out():
     [
         (DIFF.replace(" line 40", " line forty"), "the hunk at line 40 does not apply: its 4 old lines were not found"),
         (DIFF + DIFF.partition("@@")[1] + HUNK[2:], "does not apply"),
-        (f"--- a/{GOAL}\n+++ /dev/null\n@@ -1 +0,0 @@\n-line 1\n", "the diff deletes it"),
+        (f"--- a/{GOAL}\n+++ /dev/null\n@@ -1 +0,0 @@\n-line 1\n", "the diff deletes this file"),
         (DIFF.replace("-40,4", "-40,9"), "the diff can't be parsed"),
-        (f"Binary files a/{GOAL} and b/{GOAL} differ\n", "the diff is binary"),
+        (f"Binary files a/{GOAL} and b/{GOAL} differ\n", "the diff of this file is binary"),
         ("", "changes no goal file"),
     ],
 )

@@ -152,7 +152,7 @@ FACTORS = "    factors = weights(len(values))"
         (entry(FACTORS, "", why="Two\\nlines."), "mine.why: "),
         (entry(FACTORS, "").replace("[[", 'of = "unscaled"\n[['), "mine.of: unknown key"),
         (entry(FACTORS, "") + "count = 2\n", "mine.edits.0.count: unknown key"),
-        (entry(FACTORS, "").replace("base", "text"), "base: is missing; add the text that the edits apply to"),
+        (entry(FACTORS, "").replace("base", "text"), "the key `base` is missing; add the text that the edits apply to"),
         (entry(FACTORS, "", name="unscaled"), "unscaled: the file blend/unscaled.py has the same name; remove one"),
         ("base = ", "Invalid value"),
     ],

@@ -1,9 +1,10 @@
 """Adversaries: models that try to get wrong code past a check that they never see.
 
-An adversary sees everything that a solver sees, and the reference (the golden). It writes wrong versions, each with
-the sentence of the instruction, the summary or a docstring that it violates and, if possible, an input that shows the
-difference. It also writes right versions in other styles. All versions are graded like submissions. A task needs work
-if a wrong version passes although some input distinguishes it from the golden, or if a right version fails.
+An adversary sees everything that a solver sees, and also the reference (the golden). It writes wrong versions of a
+task's targets, which are the masked functions. With each, it quotes the sentence of the instruction, the summary or a
+docstring that the version violates and, if possible, gives an input that shows the difference. It also writes correct
+("right") versions in other styles. All versions are graded like submissions. A task needs work if a wrong version
+passes although some input distinguishes it from the golden, or if a right version fails.
 """
 
 from __future__ import annotations
@@ -49,13 +50,14 @@ def observe(case):
 
 
 class Proposal(Part):
-    """One version of the targets that an adversary wrote.
+    """One version of a task's targets, written by an adversary.
 
     Attributes:
         kind: Whether the version is meant to be wrong or right.
-        sentence: The sentence that a wrong version violates.
-        code: The source of the version.
-        probe: Source of a function `probe` that shows the difference; empty if there is none.
+        sentence: The sentence that a wrong version violates; empty if the adversary quotes none.
+        code: The source code of the version.
+        probe: The source code of a function `probe`, whose result differs between the golden and a wrong version; empty
+            if the adversary wrote none.
     """
 
     kind: Kind
@@ -65,7 +67,7 @@ class Proposal(Part):
 
 
 class Finding(StoredRecord):
-    """The result of a proposal; a line of `adversaries.jsonl`.
+    """The result of grading a proposal; a line of `adversaries.jsonl`.
 
     Attributes:
         task: The id of the task.
@@ -97,10 +99,11 @@ class Finding(StoredRecord):
 def attack(laboratory: Laboratory, model: str, ask: Ask, wrong: int, right: int, file: Path) -> Iterator[Finding]:
     """Have a model write versions of a task's targets, and grade them.
 
-    Findings for the same task and model that are already in the file are reused; the model is asked only for the rest.
+    Findings for the same task and model that are already in the file are reused. The model is asked for the rest, at
+    most `_ROUNDS` times.
 
     Args:
-        laboratory: The laboratory of the task.
+        laboratory: The laboratory that runs the task's check on changed code.
         model: The name of the model.
         ask: Sends a prompt to the model and returns its answer.
         wrong: The number of wrong versions, including those already in the file.
@@ -229,7 +232,7 @@ def _tried(laboratory: Laboratory, proposal: Proposal) -> Finding:
 
 
 def _probed(laboratory: Laboratory, probe: str, files: dict[str, bytes]) -> str:
-    """Return the difference between golden and version on the adversary's input; empty if none is found."""
+    """Run a probe on the golden and on a wrong version, and return the difference; empty if none is found."""
     task = laboratory.task
     cases = Cases(("its own input",), encode_cases([{"name": "its own input"}]))
     jobs = [
@@ -251,8 +254,8 @@ def accept(task: Task, finding: Finding, name: Name) -> Path:
 
     Args:
         task: The task that the finding is about.
-        finding: The finding to accept.
-        name: The name of the new version.
+        finding: The finding whose code to add.
+        name: The name of the new version. Its file is called `<name>.py`.
 
     Returns:
         The written file.

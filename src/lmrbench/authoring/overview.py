@@ -14,12 +14,13 @@ from lmrbench.tasks.workspace import repository_files
 
 _HEAD = """# The suite
 
-{tasks} tasks from {papers} papers. A task is public since the first version of its paper or, if that is earlier, the
-first release of its method in a package. The columns lines, files and words count the lines of the masked bodies, the
-files of the repository, and the words of the instruction. The other columns are results of the
+{tasks} tasks from {papers} papers. A task counts as public from the first version of its paper or, if that is earlier,
+the first release of its method in a package. The columns lines, files and words count the lines of the masked bodies,
+the files of the repository, and the words of the instruction. The other columns are results of the
 [audit](writing-a-task.md#the-audit): the numbers of ordinary and edge cases, the processor seconds of one check of the
-reference, the numbers of rewrites and wrong versions, and the shares of the mutants of one expression and of the
-mutants of behaviour that the check rejects. The share that ordinary cases alone reject is in brackets.
+reference, the numbers of rewrites and wrong versions, and the shares of generated mistakes that the check rejects. The
+column mutants is about mistakes in one expression, the column behaviours about code that is wrong for some inputs only.
+The share that the ordinary cases alone reject is in brackets.
 
 ![Tasks of each category, here and as published; masked lines against lines of the repository](pictures/suite.svg)
 
@@ -35,10 +36,10 @@ class Size(Record):
         masked_lines: Lines of the masked bodies.
         repository_lines: Lines of the repository's Python files.
         repository_files: Number of all files of the repository.
-        files_to_read: Number of goal files and of files that the task names as their context.
+        files_to_read: Number of files that contain masked functions or that task.toml names as their context.
         instruction_words: Words of the instruction.
         summary_words: Words of the paper's summary.
-        cases: Number of cases in the certificate; None without a valid certificate.
+        cases: Number of the check's cases, as measured by the audit; None without a valid certificate of an audit.
     """
 
     masked_lines: int
@@ -55,9 +56,9 @@ class CategoryCount(Record):
 
     Attributes:
         category: The name of the category in task.toml.
-        title: Its title.
+        title: The title that pages show for it.
         tasks: The number of its tasks in the suite.
-        published: The number of its tasks in the published benchmark that the suite follows; None if it is unknown.
+        published: The number of its tasks in the published benchmark that the suite follows; None if unknown.
     """
 
     category: str

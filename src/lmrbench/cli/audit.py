@@ -30,7 +30,7 @@ ADVERSARY = "With --adversary"
 
 def audit(
     patterns: options.Patterns = None,
-    seeds: Annotated[int, Option(help="Run the golden and the rewrites with this many seeds.", min=1)] = 100,
+    seeds: Annotated[int, Option(help="Run the reference and the rewrites with this many seeds.", min=1)] = 100,
     quick: Annotated[bool, Option("--quick", help=f"Use {QUICK_SEEDS} seeds and write no certificate.")] = False,
     check: Annotated[
         bool, Option("--check", help="Run nothing; fail if a certificate is missing, stale or falls short.")
@@ -62,14 +62,14 @@ def audit(
 ) -> None:
     """Measure whether the checks of tasks accept correct answers and reject wrong ones.
 
-    The golden must pass with all seeds, in fresh processes and on two threads. Rewrites must pass as well; `plain` need
+    The reference must pass with all seeds, in fresh processes and on two threads. Rewrites must pass, too; `plain` need
     only pass the ordinary cases. The mask, cheats and wrong versions must fail; wrong versions marked `Edge: ...` may
-    fail in edge cases only. At least 95% of the golden's mutants must fail, counted separately for mutants of one
-    expression and mutants of behaviour. The column "by ordinary" is the share of mutants that the ordinary cases alone
-    reject. The files of a solver must not contain the answer, and must state every constant. The check must not contain
-    an oracle, that is, a name that gives the target's result. The column "fixed" is the share of cases whose
-    observation is the same with every seed; a share above a third is reported. The results are stored with the task as
-    its certificate, which is valid until the task or the auditor changes.
+    fail in edge cases only. At least 95% of the mutants must fail, counted separately for those with one changed
+    expression and for mutants of behaviour, which are wrong for some inputs only. The column "by ordinary" is the share
+    of mutants that the ordinary cases alone reject. The files of a solver must not contain the answer, and must state
+    every constant. The check must not contain an oracle: a name that gives the target's result. The column "fixed" is
+    the share of cases with the same observation for every seed; a share above a third is reported. The results are
+    stored with the task as its certificate, which is valid until the task or the auditor changes.
 
     With --adversary, a model that never sees the check writes versions of each task's targets. Wrong versions that pass
     and right versions that fail are listed. If the command is interrupted, run it again to resume.
@@ -77,8 +77,8 @@ def audit(
     With --tier method or twin, there are no mutants of behaviour. With --tier method, each rejected mutant must change
     the logged results, or contradict a sentence that decided/TASK.toml quotes.
 
-    With --tier forensic, each published draw (with --fresh, each new one) must be fair and give the same results on two
-    threads. No certificate is written.
+    With --tier forensic, each published draw (or, with --fresh, each new one) must be fair and give the same results on
+    two threads. No certificate is written.
 
     If a workspace contains the answer to a task of another tier of the same paper, this is reported, but it is not a
     shortfall.

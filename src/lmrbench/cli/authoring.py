@@ -88,8 +88,8 @@ def new(
 ) -> None:
     """Make a task from a repository and a function.
 
-    The command copies the repository, records calls of the target, proposes and audits a check, and lists the work that
-    is left to do. With --source, nothing is copied: task.toml pins the published code by its digest, and the code is
+    lmrbench copies the repository, records calls of the target, proposes and audits a check, and lists the work that is
+    left to do. With --source, nothing is copied: task.toml pins the published code by its digest, and the code is
     fetched into the cache.
 
     With --source and --since but no TARGET, no task is made. Instead, the command lists the functions, classes and
@@ -99,12 +99,12 @@ def new(
     Existing files are kept, so the command can be run again after a change or an interruption.
     """
     if since is not None and source is None:
-        raise UsageError("--since: needs a package; name it with --source NAME")
+        raise UsageError("--since needs a package; name it with --source NAME")
     if source is not None and since is not None and not places:
         _list_new(source, since, json)
         return
     if json:
-        raise UsageError("--json: needs --source and --since, and no TARGET")
+        raise UsageError("--json needs --source and --since, and no TARGET")
     repository, target = parsed(places or (), source)
     if source is not None and since is not None:
         with staged() as (_, advance):
@@ -134,7 +134,7 @@ def _list_new(source: str, since: str, json: bool) -> None:
 
 
 def _print_definition(target: Target, definition: NewDefinition) -> None:
-    """Print a new definition below the versions of the package that have it."""
+    """Print a new definition, below a line that names the package and the first version that has it."""
     first = definition.release
     say(f"# {definition.package}: {target}" + (f", first in {first.version} ({first.date})" if first else ""))
     print(_as_text(definition.text))
@@ -153,7 +153,7 @@ def _print_left_to_do(task: Task, decisions: Sequence[str]) -> None:
 
 
 def _as_text(code: str) -> str:
-    """Return code in the form in which a terminal can show it, with the line ends of the platform."""
+    """Return code for printing, with normalized line ends and escaped control characters."""
     return printable("\n".join(code.splitlines()), lines=True)
 
 
@@ -222,8 +222,8 @@ def forge(
     """Draw deviations for a forensic task, or run each deviation of the pool alone.
 
     Without --deviations, each deviation of the paper's deviations.toml is run alone, and the logged metrics that it
-    changes are counted. Exits with 1 if a deviation does not run or train, changes no metric, first changes the logs in
-    another stage than the pool says, or gives the same logs as another deviation.
+    changes are counted. Exits with 1 if a deviation does not run or train, changes no metric, first changes metrics in
+    another stage than the file states, or gives the same logs as another deviation.
 
     With --deviations K, the first fair draw is printed. It is the answer to the task. A draw is fair if the changed
     program trains, and if a search that knows the pool and goes from stage to stage finds the draw's changes within
@@ -294,9 +294,9 @@ def import_(
 ) -> None:
     """Make a suite from a clone of the public edition of LMR-BENCH.
 
-    Each golden is inserted into the research code, and masks are computed from the result. The edition's golden files,
-    unit tests and bytecode are not copied. No code of the clone is run. Afterwards, use the suite in all commands with
-    --suite SUITE.
+    Each golden (reference code) is inserted into the research code, and masks are made from the result. The edition's
+    golden files, unit tests and bytecode are not copied. No code of the clone is run. Afterwards, use the suite in all
+    commands with --suite SUITE.
 
     If a task's function can be observed without the repository, the task gets a check of ordinary cases and can be
     graded. All other tasks can be listed, shown, exported, collected and judged. Everything that was left out is listed

@@ -21,7 +21,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 
     A record is a dataclass whose fields are annotated with options, or a pydantic model in an annotation such as
     `Annotated[dict[str, Any], Settings]`. For a pydantic model, the command receives the options that the user gave as
-    a dictionary. If a field has the same name as another parameter of the command, that parameter is the option.
+    a dictionary. If a field has the same name as another parameter of the command, that parameter defines the option.
     """
     own = inspect.signature(command, eval_str=True).parameters
     records = {name: fields for name, item in own.items() if (fields := _fields(item.annotation))}

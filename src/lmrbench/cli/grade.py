@@ -41,7 +41,7 @@ class GradeArguments:
             "format of SWE-bench (JSON lines with instance_id, model_name_or_path, model_patch)."
         ),
     ] = None
-    golden: Annotated[bool, Option("--golden", help="Grade the reference itself; it must be robust.")] = False
+    golden: Annotated[bool, Option("--golden", help="Grade the reference itself; it must pass all cases.")] = False
     mask: Annotated[
         bool, Option("--mask", help="Grade the masked repository without an answer; it must not be correct.")
     ] = False

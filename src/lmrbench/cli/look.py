@@ -129,7 +129,7 @@ def why(
     print()
     show(failed_cases_sheet(answer.grade))
     if answer.submission is None:
-        say(f"{run}: contains the grade but not the answer")
+        say(f"{run} contains the grade but not the answer")
         return
     out = console()
     for part in answer_parts(found, answer.submission, out.width):

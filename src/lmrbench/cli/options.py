@@ -37,7 +37,7 @@ Fresh = Annotated[
         metavar="SEED",
         min=0,
         max=2**31 - 1,
-        help="With --tier forensic: draw new tasks of 1 to 12 deviations from this seed, and use no published tasks.",
+        help="With --tier forensic: draw new tasks with 1 to 12 changes from this seed, and use no published tasks.",
     ),
 ]
 Seed = Annotated[

@@ -133,7 +133,7 @@ def import_sheets(
     If any rows are invalid, they are listed and nothing is written. Rows that are not filled in are left out.
     """
     if out.exists():
-        raise UsageError(f"{out}: exists already; write to another file, and combine both with `lmrbench labels merge`")
+        raise UsageError(f"{out} exists already; write to another file, and combine both with `lmrbench labels merge`")
     found, left = read_sheets(sheets, read_keys(key), read_scale(scale) if scale else None)
     if not found:
         raise UsageError(f"{', '.join(map(str, sheets))}: nothing is filled in")

@@ -134,7 +134,7 @@ def verify(
     result = end(found, to, answers)
     show(*verification_sheets(answers))
     if result.suite_digest != result.claimed_suite_digest:
-        warn(f"{pack}: was graded with another version of the suite, which may explain differences between verdicts")
+        warn(f"{pack} was graded with another version of the suite, which may explain differences between verdicts")
     names = {item.id for item in tasks.chosen if item.files.check}
     say(*missing_lines(not_submitted(results, names), len(names)))
     drawn = f"seed {', '.join(map(str, seeds))}, {'drawn for this verification' if seed is None else 'as given'}"

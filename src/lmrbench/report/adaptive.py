@@ -1,6 +1,11 @@
 """Measure the horizon of a system: the number of changes at which it solves half of the forensic tasks.
 
-The measurement is adaptive: after each batch of tasks, the next one is chosen to be most informative about the horizon.
+A forensic task asks a solver to find the changes that were made to a program, given the results that the changed
+program logged. The changes are drawn at random from a pool. A draw is fair if a search can find its changes from the
+logs (see `lmrbench.grading.forging`).
+
+The measurement is adaptive: each batch of tasks is chosen to be as informative as possible about the horizon, given the
+answers so far.
 """
 
 from __future__ import annotations
@@ -21,7 +26,7 @@ class Budget:
     """The conditions under which a measurement stops.
 
     Attributes:
-        tasks: The measurement stops at this number of tasks. Earlier answers count.
+        tasks: The measurement stops after this many tasks, earlier answers included.
         width: The measurement also stops when the upper end of the horizon's interval is at most this many times its
             lower end; None for no such condition.
         batch: The number of tasks that are chosen and solved at a time.
@@ -43,7 +48,7 @@ def measured(
 ) -> Iterator[Horizon]:
     """Have a system answer tasks until the budget is used up, and yield its estimated horizon after each batch.
 
-    The measurement also ends when a batch gives no outcome.
+    The measurement also ends when no task of a batch could be drawn or answered.
 
     Args:
         system: The name of the system.
@@ -51,8 +56,8 @@ def measured(
         papers: One task of each paper that has a pool of deviations (changes to draw from), by the slug of the paper.
         seed: The seed of draw number 0. Seeds increase by 1 with each draw, and earlier answers count as draws.
         budget: The conditions for stopping.
-        is_fair: Returns whether a paper has a fair draw with this id (see `lmrbench.grading.forging`). If not, a draw
-            with fewer changes is tried.
+        is_fair: Returns whether a paper has a fair draw with this id. If it has none, a draw with fewer changes is
+            tried.
         answer: Has the system answer the drawn tasks, and returns the outcomes. Tasks without an answer are left out.
     """
     found, asked = list(outcomes), len(outcomes)
@@ -77,7 +82,7 @@ def _next_draws(
     seed: int,
     is_fair: Callable[[Task, DrawId], bool],
 ) -> list[Drawn]:
-    """Choose the most informative draws that are fair.
+    """Choose the most informative draws. If one is not fair, a fair draw with fewer changes replaces it, if possible.
 
     A draw of several changes is entangled (changes share a stage of the experiment) if its seed is odd.
     """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class ReportPart:
     """The measures of one group of one suite.
 
-    A group is a tier or, in the method tier, a tier and a setting (prompt or agent).
+    A group is a tier (a kind of task) or, in the method tier, a tier and a setting (prompt or agent).
 
     Attributes:
         where: A suffix for titles, such as ", method tier". It names the suite and the group if there are several; it

@@ -43,7 +43,7 @@ def system_names(runs: Sequence[Run], labels: Sequence[str], shown: Callable[[st
 
     Args:
         runs: Runs of any systems.
-        labels: A suffix for each run, which is appended to the name of a system that occurs in several runs.
+        labels: A label for each run, which is appended to the name of a system that occurs in several runs.
         shown: A function that returns the displayed form of a name.
 
     Returns:

@@ -16,7 +16,7 @@ class Drawing(NamedTuple):
     """A figure.
 
     Attributes:
-        name: The name in files.
+        name: An identifier for file names.
         title: The title, a noun phrase.
         svg: The figure as an SVG element.
         note: Sentences that explain the figure and its limits.
@@ -95,7 +95,7 @@ def draw_overall(rates: Mapping[str, Rate], most: int | None = None) -> list[Dra
 def draw_prices(
     rates: Mapping[str, Rate], dollars: Mapping[str, float | None], most: int | None = None
 ) -> list[Drawing]:
-    """Draw the cost per answer of systems against their pass rates. The result is empty if no costs are known.
+    """Draw the pass rates of systems against their costs per answer. The result is empty if no costs are known.
 
     Args:
         rates: See `draw_overall`.
@@ -111,8 +111,8 @@ def draw_prices(
     drawn = _first(priced, most)
     svg = draw_costs({system: known[system] for system in drawn}, rates if most is None else drawn)
     note = (
-        "Mean dollars per graded answer against the pass rate with its 95% Wilson interval. Systems without known "
-        "prices are omitted; prices are those of the day of the run."
+        "The pass rate, with its 95% Wilson interval, against the mean dollars per graded answer. Systems without "
+        "known prices are omitted; costs are based on the prices on the day of the run."
     )
     return [Drawing("costs", "Costs and pass rates", svg, note + _left_out(priced, drawn))]
 
@@ -147,7 +147,7 @@ def draw_history(
 
     Args:
         rates: See `draw_overall`.
-        months: Rates by month and system, sorted by month. The month of a task is that in which its method became
+        months: Rates by month and system, sorted by month. The month of a task is the one in which its method became
             public.
         most: See `draw_overall`.
     """

@@ -2,8 +2,8 @@
 
 A text is familiar to a model that assigns high probabilities to its tokens. Conventional code also has a high
 probability, so the absolute value says little. A higher probability than that of a copy with renamed local variables
-and a different layout suggests that the model has seen the file. The goal files of a task are those from which a
-submission is collected.
+and a different layout suggests that the model has seen the file. The goal files of a task are the files that a
+solver must complete.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from lmrbench.tasks.workspace import repository_files
 
 
 class Familiarity(Record):
-    """The mean probability of the tokens of a goal file, and of its renamed copy.
+    """The mean probabilities of the tokens of a goal file and of the tokens of its renamed copy.
 
     Attributes:
         task: The id of the task.
         file: The path of the goal file in the repository.
-        tokens: The number of tokens of the file that have a probability.
+        tokens: The number of tokens of the file to which the model assigns a probability.
         as_written: The mean probability of these tokens.
         renamed: The mean probability of the tokens of the renamed copy.
     """
@@ -48,6 +48,8 @@ class Correlation(Record):
     The familiarity of a task is the mean of `Familiarity.difference` over its goal files.
 
     Attributes:
+        system: The name of the system.
+        tasks: The number of tasks over which the correlation is computed.
         rho: Spearman's rank correlation; None if it is undefined.
         p: The p value of `rho`; None if it is undefined.
         problem: The reason why the correlation is undefined; empty if it is defined.
@@ -61,11 +63,11 @@ class Correlation(Record):
 
 
 def familiarities(task: Task, probabilities: Probabilities) -> list[Familiarity]:
-    """Return the familiarity of each goal file in the reference of a task.
+    """Return the familiarity of a model with each goal file of a task, as it is in the complete repository.
 
     Args:
         task: The task.
-        probabilities: A function that returns the probabilities of the tokens of a text.
+        probabilities: A function that returns the probabilities that the model assigns to the tokens of a text.
     """
     files = repository_files(task)
     found = []
@@ -88,7 +90,7 @@ def correlations(found: Iterable[Familiarity], grades: Sequence[Grade]) -> list[
     """Correlate the success of each system with the familiarity of the tasks for which it has grades.
 
     Args:
-        found: The familiarity of goal files.
+        found: The familiarity of a model with the goal files of the tasks.
         grades: The grades of all systems.
     """
     differences = {

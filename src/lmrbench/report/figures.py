@@ -31,9 +31,9 @@ def draw_suite(
     """Draw the number of tasks by category, and the masked lines of each task against the lines of its repository.
 
     Args:
-        categories: The number of tasks in this suite and in the published edition that the suite follows (None if it is
-            not known), by the title of the category.
-        lines: The number of masked lines and the number of lines of the repository, by task.
+        categories: For each title of a category, the number of tasks in this suite and in the published edition that
+            the suite follows (None if that number is not known).
+        lines: For each task, the number of masked lines and the number of lines of the repository.
         file: The file to write; its suffix selects the format.
 
     Raises:
@@ -111,11 +111,11 @@ def draw_categories(groups: Mapping[str, Mapping[str, Rate]], systems: Sequence[
 
 
 def draw_costs(dollars: Mapping[str, float], of_systems: Mapping[str, Rate]) -> str:
-    """Draw the cost per answer against the rate.
+    """Draw the pass rate of each system against its cost per answer.
 
     Args:
-        dollars: The cost per answer of the systems whose prices are known, at least one.
-        of_systems: Rates that are defined; their order determines the colors, as in `draw_categories`.
+        dollars: The cost per answer, by system, of the systems with known prices; not empty.
+        of_systems: Rates that are defined, by system; their order determines the colors, as in `draw_categories`.
 
     Returns:
         An SVG element.
@@ -178,7 +178,7 @@ def draw_horizons(horizons: Sequence[Horizon], systems: Sequence[str]) -> str:
     """Draw the share of forensic tasks that each system is expected to solve, over the number of changes.
 
     Args:
-        horizons: The horizons of some systems, at least one.
+        horizons: The horizons of some systems; not empty.
         systems: All systems of the report; their order determines their colors.
 
     Returns:
@@ -209,7 +209,7 @@ def draw_months(of_systems: Mapping[str, Rate], months: Mapping[str, Mapping[str
     """Draw the rates by month, in one panel for each system.
 
     Args:
-        of_systems: Rates over all tasks, by system, at least one.
+        of_systems: Rates over all tasks, by system; not empty.
         months: Rates that are defined, by month and system, sorted by month.
 
     Returns:
@@ -240,7 +240,7 @@ def draw_months(of_systems: Mapping[str, Rate], months: Mapping[str, Mapping[str
     return _svg(figure, "months")
 
 
-# The width of figures in inches. With this width, text is readable in a figure that is shown 400 pixels wide.
+# The width of figures in inches. It keeps text readable in a figure that is shown 400 pixels wide.
 _WIDTH = 4.6
 _MARKERS = "osD^vPX*"
 
@@ -253,7 +253,7 @@ def _point(axes: Axes, number: int, x: float, y: float, item: Rate, upright: boo
 
 
 def _legend(figure: Figure, numbers: Mapping[str, int]) -> None:
-    """Add a legend that names the systems, with the colors and markers that `_point` gives their numbers."""
+    """Add a legend that names the systems, with the colors and markers that `_point` uses for their numbers."""
     shapes = [
         Line2D([], [], color=f"C{number % 10}", marker=_MARKERS[number % len(_MARKERS)]) for number in numbers.values()
     ]
@@ -287,10 +287,10 @@ def _known(value: float | None) -> float:
 
 
 def _svg(figure: Figure, name: str) -> str:
-    """Return a figure as an SVG element. Its ids start with `name`, so that they are unique on a page of figures."""
+    """Return a figure as an SVG element. All ids in it start with `name`, so that several figures fit on one page."""
     file = io.StringIO()
     with mpl.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"}), warnings.catch_warnings():
-        # Missing glyphs do not matter: the text is drawn by the browser, whose fonts have them.
+        # Glyphs that matplotlib lacks do not matter, because the browser draws the text with its own fonts.
         warnings.filterwarnings("ignore", message="Glyph")
         figure.savefig(file, format="svg", metadata=dict.fromkeys(("Creator", "Date", "Format", "Type")))
     _, start, body = file.getvalue().partition("<svg")

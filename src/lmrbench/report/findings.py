@@ -25,8 +25,8 @@ class Group(NamedTuple):
     """Tasks and systems that are reported together.
 
     Attributes:
-        tier: The tier of the tasks.
-        setting: The setting of the systems, `prompt`, `agent` or `other`; "" if systems of all settings are compared.
+        tier: The tier (kind) of the tasks, such as `function`.
+        setting: How the systems solve tasks: `prompt`, `agent` or `other`; "" if the settings are not kept apart.
     """
 
     tier: Tier
@@ -48,18 +48,28 @@ class Findings:
 
     Attributes:
         folders: The run folders.
-        categories: The category of each task id; likewise `tiers` and `suites`.
-        papers: The name of the paper, by task id. Papers with the same URL have the same name, also in two suites.
+        grades: The grades of the answers.
+        usages: The status and the cost of each attempt of a model to answer a task.
+        snapshots: The grades of traced agents' workspaces after each turn.
+        judgements: The votes of judges on answers.
+        labels: The ratings that people gave to answers.
+        categories: The category of each task, by task id.
+        tiers: The tier (kind) of each task, by task id.
+        suites: The name of the suite of each task, by task id.
+        papers: The name of the paper, by task id. Papers with the same URL have the same name, even in different
+            suites.
         commands: The command that shows a graded answer, by answer.
-        originals: The id of the original task, by the id of its twin.
+        originals: The id of the original task, by the id of its twin (a task made from an altered version of the
+            original's paper).
         warnings: Warnings to show above the results.
-        listed: The suite and tier of every task in the suite that can be graded, by task id.
+        listed: The suite and tier of every task of the suite that can be graded, with or without results, by task id.
         settings: The setting, `prompt` or `agent`, of each system that is a model.
-        published: Verdicts on the answers that others published.
+        published: Verdicts of unit tests on answers, as published by others.
         dates: The day on which a task's method became public, by task id; the first day of the month if only the month
             is known.
         cutoff: The date at which reports split rates into before and since; None for no split.
-        conditions: One line for each combination of suite, sandbox, number of seeds and version of lmrbench.
+        conditions: One line for each combination of suite, sandbox, number of seeds and version of lmrbench with which
+            the runs were graded.
     """
 
     folders: tuple[Path, ...]
@@ -84,7 +94,7 @@ class Findings:
 
     @property
     def expected(self) -> frozenset[str]:
-        """All listed tasks of the suites and tiers in which at least one task has a result."""
+        """The tasks in `listed` that have the same suite and tier as a task with results."""
         places = {self.listed[task] for task in self.tiers if task in self.listed}
         return frozenset(task for task, place in self.listed.items() if place in places)
 
@@ -141,7 +151,7 @@ def by_group(findings: Findings) -> dict[Group, Findings]:
     """Return the findings of each group that has results, the headline tier first. A group is usually a tier.
 
     In the method tier, the prompt and agent settings are kept apart: only agents can run the experiment, and only
-    prompts state the details that otherwise only the logged results reveal.
+    prompts state the details that can otherwise be found only in the logged results.
     """
     found: dict[Group, Findings] = {}
     for tier in TIERS:
@@ -170,7 +180,7 @@ def _is_of(systems: set[str], item: Result) -> bool:
 
 
 def by_suite(findings: Findings) -> dict[str, Findings]:
-    """Return the findings of each suite that has results, by its name."""
+    """Return the findings of each suite that has results, by the name of the suite."""
     return {
         name: _of_tasks(findings, {task for task, its in findings.suites.items() if its == name})
         for name in dict.fromkeys(findings.suites.values())

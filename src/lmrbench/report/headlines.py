@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lmrbench.report.measures.dates import Split
     from lmrbench.report.measures.rates import Rate
 
-# At most this many pairs of neighbours in the ranking are compared, at this significance level.
+# The largest number of pairs of neighbours in the ranking to compare, and the significance level.
 _MOST_PAIRS, _LEVEL = 3, 0.05
 
 
@@ -70,9 +70,9 @@ def _sheet(part: ReportPart, rates: Mapping[str, Rate]) -> Sheet:
         spare=[name for name in ("unanswered", "robust", "dollars") if name in kept],
         name="results",
         note="Correct is the mean over tasks of the share of answers that match in all ordinary cases; robust is the "
-        "same for answers that match in the edge cases too. The interval is over papers, or over tasks if it is marked "
-        "with (tasks). Unanswered samples do not count; their number is followed by the rate that would result if all "
-        "of them were wrong.",
+        "same for answers that match in the edge cases too. The interval resamples whole papers; an interval marked "
+        "(tasks) is Wilson's, which treats tasks as independent. Unanswered samples do not count; their number is "
+        "followed by the rate that would result if all of them were wrong.",
     )
 
 
@@ -101,7 +101,7 @@ def _horizon(found: Horizon | None) -> NumberedText:
 
 
 def conclusions(report: Report) -> list[str]:
-    """Return sentences that compare neighbours in the ranking and, if there is a cutoff, rates before and since it."""
+    """Return sentences that compare neighbours in the ranking and, given a cutoff, the rates before and since it."""
     return [f"{part.where[2:]}: {line}" if part.where else line for part in report.parts for line in _compared(part)]
 
 
@@ -140,7 +140,7 @@ def _split(item: Split) -> str:
 
 
 def _sentence(first: str, second: str, pair: Mapping[str, Any]) -> str:
-    """Return a sentence that tells whether two systems differ; `pair` is their entry in `comparisons`."""
+    """Return a sentence on whether two systems differ; `pair` is their entry in `comparisons`."""
     both, tasks = f"{first} and {second}", counted(pair["tasks"], "common task")
     if pair["difference"] is None:
         return f"{both} have no task in common."

@@ -1,5 +1,8 @@
 """The reproduction horizon of a system: the number of changes at which it solves half of the forensic tasks.
 
+A forensic task asks a solver to find the changes that were made to a paper's program, given the results that the
+changed program logged.
+
 The model is a Bayesian logistic regression. A system with horizon K50 solves a task of paper p with K changes with
 probability 1 / (1 + (K / (K50 * r_p)) ** slope), where log r_p, the effect of the paper, is normal with mean 0. The
 posterior is computed on a grid, and the effects are integrated out by Gauss-Hermite quadrature.
@@ -51,7 +54,7 @@ class Horizon(Record):
     Attributes:
         system: The name of the system.
         tasks: The number of answers.
-        papers: The number of papers.
+        papers: The number of papers of the answered tasks.
         k50: The posterior median of K50.
         low: The lower end of the central 95% interval of K50.
         high: The upper end of that interval.
@@ -144,7 +147,7 @@ def compare(outcomes: Mapping[str, Sequence[Outcome]]) -> list[HorizonRatio]:
 
 
 def most_informative(outcomes: Sequence[Outcome], papers: Iterable[str], count: int) -> list[tuple[str, int]]:
-    """Choose the papers and the numbers of changes of the next tasks of a system.
+    """Choose the paper and the number of changes of each of the next tasks of a system.
 
     Each task is drawn from the paper with the fewest answers, with the number of changes for which the outcome has the
     largest mutual information with K50. A task that was chosen earlier in the batch has no outcome yet, so it counts

@@ -1,4 +1,8 @@
-"""Measure the horizon of a model with newly drawn forensic tasks; its answers are stored in a run folder."""
+"""Measure the horizon of a model with newly drawn forensic tasks, and store its answers in a run folder.
+
+A forensic task asks a solver to find the changes that were made to a program, given the results that the changed
+program logged. The horizon of a model is the number of changes at which it solves half of such tasks.
+"""
 
 from __future__ import annotations
 
@@ -37,16 +41,17 @@ def measure_horizon(
     """Have a model solve forensic tasks until its horizon is known precisely enough, or the budget is used up.
 
     Args:
-        settings: The model and the settings under which it answers.
-        prices: The file of prices, which `set_prices` reads; None if there is none.
-        tasks: The selected tasks. Forensic tasks are drawn from their papers; papers without a pool of deviations
-            (changes to draw from) are left out.
-        folder: The run folder. Answers that it already contains count, too.
-        plan: The conditions of the grading.
+        settings: The model, and the settings with which it answers.
+        prices: The file with the prices of models (see `set_prices`); None if there is none.
+        tasks: The selected tasks. New forensic tasks are drawn for the papers of these tasks. Papers without a pool of
+            deviations (changes to draw from) are left out.
+        folder: The run folder. The forensic answers of this model that it already contains count, too.
+        plan: The conditions of grading, such as the seeds and the sandbox.
         budget: The conditions for stopping.
         stages: Shows the progress of drawing and creating tasks.
-        warn: Called with a message if no fair draw with a given id exists.
-        set_aside: Called with the number of grades in the folder that this installation did not make.
+        warn: Called with a message if a paper has no fair draw with the wanted number of changes and seed. A draw is
+            fair if a search can find its changes from the logs.
+        set_aside: If the folder contains grades made by another installation, called with their number.
 
     Yields:
         The horizon after each batch of tasks.

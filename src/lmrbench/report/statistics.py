@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-# All sign flips of up to 13 papers are enumerated; for more papers, this many random flips are drawn.
+# The number of random sign flips for more than 13 papers; for up to 13 papers, all sign flips are enumerated.
 FLIPS = 10_000
 POWER = 0.8
 LEVEL = 0.05
@@ -21,7 +21,13 @@ ASSUMED_DISCORDANT = 0.3
 
 
 class Estimate(Record):
-    """A mean over tasks, or a difference of means, with its 95% interval. Its ends are None if it is not defined."""
+    """A mean over tasks, or a difference of two such means, with its 95% interval.
+
+    Attributes:
+        mean: The mean or the difference.
+        low: The lower end of the interval; None if the interval is not defined.
+        high: The upper end of the interval; None if the interval is not defined.
+    """
 
     mean: float
     low: float | None
@@ -35,7 +41,7 @@ def estimate(values: Mapping[str, float]) -> Estimate:
         values: One value per task id, at least one.
 
     Returns:
-        The mean with its interval over papers.
+        The mean, with the interval that `paper_interval` returns.
     """
     low, high = paper_interval(values) or (None, None)
     return Estimate(mean=sum(values.values()) / len(values), low=low, high=high)
@@ -58,11 +64,11 @@ def paper_interval(values: Mapping[str, float], seed: int = 0) -> tuple[float, f
 def group_difference(first: Mapping[str, float], second: Mapping[str, float]) -> Estimate:
     """Estimate the difference of the means over two groups of tasks that share no paper.
 
-    Each of 2,000 draws takes whole papers from both groups, independently.
+    Each of 2,000 bootstrap draws resamples the papers of both groups independently.
 
     Args:
-        first: One value per task id, at least one.
-        second: One value per task id, at least one.
+        first: The values of the first group, by task id; not empty.
+        second: The values of the second group, by task id; not empty.
 
     Returns:
         The mean of the second group minus that of the first. The interval is not defined if `paper_interval` returns
@@ -113,7 +119,7 @@ def mcnemar_p(wins: int, losses: int) -> float:
         losses: The number of tasks that only the second system passes.
 
     Returns:
-        The p value; 1.0 if no task differs.
+        The p value; 1.0 if there are neither wins nor losses.
     """
     from statsmodels.stats.contingency_tables import mcnemar
 
@@ -152,7 +158,7 @@ def sign_flip_p(differences: Mapping[str, float], seed: int = 0) -> float | None
 
 
 def holm(ps: Sequence[float]) -> list[float]:
-    """Correct p values by Holm's step-down method (Scandinavian Journal of Statistics 6, 1979), with statsmodels."""
+    """Return the p values as corrected by Holm's step-down method (Scandinavian Journal of Statistics 6, 1979)."""
     from statsmodels.stats.multitest import multipletests
 
     return [float(p) for p in multipletests(ps, alpha=1 - CONFIDENCE, method="holm")[1]] if ps else []
@@ -162,8 +168,8 @@ def mcnemar_power(tasks: int, discordant: float, difference: float) -> float:
     """Return the power of McNemar's exact two-sided test at level 0.05.
 
     The power is computed exactly, by enumeration (Duffy, Biometrics 40, 1984). The number of tasks on which the systems
-    differ is binomial (tasks, discordant). The better system wins each of them with probability
-    (1 + difference / discordant) / 2.
+    differ has the binomial distribution B(tasks, discordant). The better system wins each of these tasks with
+    probability (1 + difference / discordant) / 2.
 
     Args:
         tasks: Number of tasks that both systems answer once.
@@ -193,8 +199,8 @@ def detectable_difference(tasks: int, discordant: float) -> float | None:
         discordant: See `mcnemar_power`.
 
     Returns:
-        The difference; None if the power is below 0.8 even if one system wins every task on which they differ. The
-        difference is for a single comparison; a correction for several comparisons makes it larger.
+        The difference; None if the power is below 0.8 even when one system wins every task on which the two differ. The
+        difference holds for a single comparison; a correction for several comparisons makes it larger.
     """
     from scipy.optimize import brentq
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from lmrbench.errors import SandboxError, ServiceError, UsageError
 
-# A function that returns the probability of each token of a text but the first, given the tokens before it.
+# A function that returns the probability of each token of a text except the first, given the tokens before it.
 Probabilities = Callable[[str], list[float]]
 
 
@@ -21,10 +21,10 @@ def of_local_model(name: str, window: int, batch: int, device: str) -> Probabili
     """Return a function that computes token probabilities with a local causal language model.
 
     Args:
-        name: A folder with a model and its tokenizer, or a name on the Hugging Face hub.
-        window: Context length in tokens; reduced to the model's own if that is shorter. A longer text is read in
-            windows that overlap by half, so that each token after the first window still has at least window / 2
-            tokens of context.
+        name: A folder with a model and its tokenizer, or the name of a model on the Hugging Face hub.
+        window: The largest context in tokens, or the model's own context length if that is shorter. A longer text is
+            read in windows that overlap by half, so that each token after the first window still has at least
+            window / 2 tokens of context.
         batch: The number of windows per forward pass.
         device: Name of a torch device.
 
@@ -105,8 +105,8 @@ def of_server(url: str, model: str) -> Probabilities:
 def _spans(count: int, window: int) -> list[tuple[int, int, int]]:
     """Return overlapping windows over `count` tokens.
 
-    Each window is a tuple (start, fresh, end). It spans the tokens from `start` to `end`, and its probabilities are
-    used for the tokens from `fresh` on, which no earlier window covers.
+    Each window is a tuple (start, fresh, end). It contains the tokens from `start` up to, but not including, `end`. Its
+    probabilities are used for the tokens from `fresh` on, which no earlier window contains.
     """
     spans, fresh = [], 1
     while fresh < count:

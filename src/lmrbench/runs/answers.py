@@ -18,7 +18,8 @@ from lmrbench.tasks.submission import Answer, Submission
 from lmrbench.tasks.tiers.forensic import is_forensic
 from lmrbench.text import counted
 
-# The built-in systems that `lmrbench run` grades. For forensic tasks, it also grades the answers of `search`.
+# The built-in systems that `lmrbench run` grades if no model is given. For forensic tasks, it also grades the answers
+# of `search`, which tries generic edits of the program.
 WITHOUT_MODEL: tuple[BuiltIn, ...] = ("golden", "mask", "nearest")
 
 
@@ -27,7 +28,7 @@ class Answers:
     """Answers to grade into a run folder.
 
     Attributes:
-        tasks: A selection in which only tasks with a check are chosen.
+        tasks: The selection of tasks; all chosen tasks have a check.
         submissions: The answers to the chosen tasks.
         folder: The run folder.
         source: The file of the submissions, as run.json should record it; None to keep the value in run.json.
@@ -46,14 +47,14 @@ def built_in_answers(
 
     Args:
         systems: The names of the systems.
-        tasks: The tasks.
+        tasks: The selection of tasks.
         most: The maximum number of answers per system and task; None for all.
         out: The run folder; by default one below `RUNS`, named after the systems.
         warn: Called with a message about the tasks that have no check.
 
     Raises:
         TaskError: None of the tasks has a check.
-        UsageError: The default run folder holds answers that were read from a file.
+        UsageError: The default run folder contains answers that were read from a file.
     """
     tasks = tasks.with_checks(warn)
     offered = (item for name in systems for item in submissions_of(name, tasks.chosen))
@@ -72,13 +73,14 @@ def submitted_answers(
     Args:
         path: The file or run folder that the submissions come from.
         submitted: All submissions in `path`.
-        tasks: The tasks.
-        out: The run folder, which may then hold other answers, too. By default, `path` if it is a run folder, or else a
-            new folder below `RUNS`.
+        tasks: The selection of tasks.
+        out: The run folder. If given, it may contain other answers, too. By default, `path` if it is a run folder, or
+            else a new folder below `RUNS`.
         warn: Called with a message about answered tasks that have no check, and about other answers in the run folder.
 
     Raises:
-        RecordError: A submission belongs to no task of the suite, or the run folder holds answers from another source.
+        RecordError: A submission belongs to no task of the suite, or the run folder contains answers from another
+            source.
         TaskError: None of the answered tasks has a check.
     """
     require_known(path, submitted, tasks.by_id)
@@ -87,21 +89,21 @@ def submitted_answers(
     folder = out or (path if path.is_dir() else RUNS / run_name(path.stem))
     source, others = source_of(folder, path, submitted, merge=out is not None)
     if others:
-        warn(f"{folder}: also holds {counted(len(others), 'answer')} missing from {path}")
+        warn(f"{folder} also contains {counted(len(others), 'answer')} missing from {path}")
     return Answers(tasks, [item for item in submitted if item.task in names], folder, source)
 
 
 def answers_without_model(
     folder: Path, tasks: Selection, sandbox: str, workers: int | None, stages: Stages
 ) -> list[Submission]:
-    """Return the answers of the systems that need no model, among them `search` for forensic tasks.
+    """Return the answers of the systems that need no model, including those of `search` for forensic tasks.
 
     A search takes long. Each answer of `search` is written to the run folder as soon as it is found, and is reused by
     later calls.
 
     Args:
         folder: The run folder.
-        tasks: The tasks.
+        tasks: The selection of tasks.
         sandbox: The sandbox that `search` runs programs in.
         workers: The number of warm workers for `search`; one per core if None.
         stages: Shows the progress of the search.

@@ -1,8 +1,8 @@
 """The run folder: the names of its files, and functions that read and write them.
 
-`run.json` holds the run's conditions, `submissions.jsonl` the submissions, and `grades.jsonl` one line per grade, which
-is appended as soon as the grade is made. If an answer has several grades, the last one counts. Conditions and grades
-are signed with the installation's key. `lmrbench.runs.grading` grades into a run folder and resumes it.
+`run.json` contains the run's conditions, `submissions.jsonl` the submissions, and `grades.jsonl` one line per grade,
+which is appended as soon as the grade is made. If an answer has several grades, the last one counts. Conditions and
+grades are signed with the installation's key. `lmrbench.runs.grading` grades into a run folder and resumes a run.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def read_submissions(path: Path) -> list[Submission]:
         The submissions in the order of the file; at least one.
 
     Raises:
-        RecordError: A line is damaged, an answer is in the file twice, or the file holds no submissions.
+        RecordError: A line is damaged, an answer is in the file twice, or the file contains no submissions.
     """
     file = path / SUBMISSIONS if path.is_dir() else path
     if path.is_dir():
@@ -57,7 +57,7 @@ def read_submissions(path: Path) -> list[Submission]:
     else:
         submissions = [item.submission() for item in read_submitted_lines(file, ForeignSubmission)]
     if not submissions:
-        raise RecordError(f"{file}: holds no submissions; use `lmrbench collect` to add some")
+        raise RecordError(f"{file} contains no submissions; use `lmrbench collect` to add some")
     seen: set[Answer] = set()
     for number, item in enumerate(submissions, 1):
         if item.answer in seen:
@@ -90,7 +90,7 @@ def require_known(path: Path, submissions: Iterable[Submission], tasks: Mapping[
 
 @dataclass(frozen=True)
 class Run:
-    """The content of a run folder, signed or not.
+    """The content of a run folder, whether or not this installation signed it.
 
     Attributes:
         folder: The run folder.
@@ -100,8 +100,8 @@ class Run:
             provider or machine fault left without an answer have no grade.
         usages: One record for each sample that a model was asked to answer.
         unsigned: The number of grades that this installation did not sign.
-        snapshots: The snapshots of agents that ran with `--trace-progress`.
-        published: Published verdicts of unit tests on the answers, which lmrbench did not make.
+        snapshots: The grades of agents' workspaces during their work, recorded with `--trace-progress`.
+        published: Published verdicts on the answers, from unit tests that lmrbench did not run.
     """
 
     folder: Path
@@ -129,7 +129,7 @@ def read_run(folder: Path) -> Run:
         The content of the folder.
 
     Raises:
-        RecordError: The folder holds no run, or a record in it is damaged.
+        RecordError: The folder contains no run, or a record in it is damaged.
     """
     facts = read_facts(folder)
     submissions, usages = read_lines(folder / SUBMISSIONS, Submission), read_lines(folder / USAGE, Usage)
@@ -142,7 +142,7 @@ def read_run(folder: Path) -> Run:
         if facts is None or (item.seeds, item.sandbox) == (facts.seeds, facts.sandbox):
             grades[item.answer], made_here[item.answer] = item, verified(line) is not None
     if facts is None and not grades:
-        why = "holds no run" if folder.is_dir() else "there is no such run folder"
+        why = "this folder contains no run" if folder.is_dir() else "there is no such run folder"
         raise RecordError(f"{folder}: {why}")
     kept = {key: item for key, item in grades.items() if key not in unanswered}
     foreign = sum(not made_here[key] for key in kept)
@@ -216,10 +216,10 @@ def changed_tasks(folder: Path, tasks: Iterable[Task]) -> tuple[str, ...]:
 
 
 def set_aside_message(folder: Path, count: int) -> str:
-    """Return a message about the grades in a run folder that this installation did not make."""
+    """Return a message about the grades in a run folder that this installation did not sign."""
     grades = "1 grade was" if count == 1 else f"{count} grades were"
     return (
-        f"{folder}: {grades} not made by this installation, or not with this content; moved to {UNVERIFIED}; "
+        f"{folder}: {grades} not made by this installation, or changed later; moved to {UNVERIFIED}; "
         "the selected answers are graded again"
     )
 
@@ -246,7 +246,7 @@ def drawn_seeds(folder: Path) -> tuple[int, ...]:
 
 
 def read_facts(folder: Path) -> RunFacts | None:
-    """Read the conditions of a run, signed or not.
+    """Read the conditions of a run, whether or not this installation signed them.
 
     Args:
         folder: The run folder.
@@ -296,7 +296,7 @@ def run_facts(
 
 
 def _environment(tasks: Iterable[Task]) -> dict[str, str]:
-    """Return the facts about the machine and its packages that grades depend on, and digests of other environments."""
+    """Return facts about the machine and its packages that grades depend on, and digests of papers' environments."""
     imports: dict[Path | None, set[str]] = {None: set()}
     for task in tasks:
         require_installed(task)
@@ -316,20 +316,20 @@ def source_in(folder: Path, file: Path) -> str:
 
 
 def other_answers(folder: Path, file: Path, submissions: Iterable[Submission], merge: bool) -> list[Answer]:
-    """Return the answers in a run folder that are missing from a file that will be graded into it.
+    """Return the answers in a run folder that are not among the submissions to be graded into it.
 
     Args:
         folder: The run folder.
         file: The file of the new submissions.
-        submissions: All submissions of the file.
-        merge: Whether the folder may hold answers that are not in the file.
+        submissions: All submissions in this file.
+        merge: Whether the folder may contain answers that are not in the file.
 
     Returns:
         The answers that are only in the folder.
 
     Raises:
-        RecordError: The folder holds such answers and `merge` is false, or it holds other code for an answer of the
-            file, and that code came from another file.
+        RecordError: The folder contains such answers and `merge` is false, or it contains different code for one of the
+            submissions, and that code came from another file.
     """
     facts, given = read_facts(folder), {item.answer: item.code for item in submissions}
     held = {item.answer: item.code for item in read_lines(folder / SUBMISSIONS, Submission)}
@@ -338,14 +338,14 @@ def other_answers(folder: Path, file: Path, submissions: Iterable[Submission], m
     if source == source_in(folder, file):
         if others and not merge:
             raise RecordError(
-                f"{folder}: holds {counted(len(others), 'answer')} that {file} no longer holds; "
+                f"{folder} contains {counted(len(others), 'answer')} that {file} no longer contains; "
                 "choose another folder with --out"
             )
         return others
     changed = [answer for answer, code in held.items() if given.get(answer, code) != code]
     if changed or (others and not merge):
         whose = os.path.normpath(folder / source) if source else "another source"
-        raise RecordError(f"{folder}: holds answers from {whose}, not from {file}; choose another folder with --out")
+        raise RecordError(f"{folder} contains answers from {whose}, not from {file}; choose another folder with --out")
     return others
 
 

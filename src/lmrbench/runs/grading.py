@@ -66,10 +66,10 @@ def grade_run(
         if before is not None and whole_lines(folder / GRADES):
             if before.blind != plan.blind:
                 kind = "without reasons (--blind)" if before.blind else "with reasons"
-                raise RecordError(f"{folder}: holds grades {kind}; choose another folder with --out")
+                raise RecordError(f"{folder} contains grades {kind}; choose another folder with --out")
             if before.fail_fast != plan.fail_fast:
                 kind = "for the cases up to the first failure (--fail-fast)" if before.fail_fast else "for all cases"
-                raise RecordError(f"{folder}: holds grades {kind}; choose another folder with --out")
+                raise RecordError(f"{folder} contains grades {kind}; choose another folder with --out")
         write_submissions(folder, submissions)
         named = {item.task for item in read_lines(folder / SUBMISSIONS, Submission)}
         # Tasks without a check are not run, so the packages that they import need not be installed.
@@ -113,7 +113,7 @@ def grade_into(
 
 
 def take_over(folder: Path) -> tuple[dict[GradeTerms, bytes], int]:
-    """Return the grades to reuse, and move unsigned or damaged grades to `grades.unverified.jsonl`.
+    """Return the grades to reuse, and move grades that are unsigned or damaged to `grades.unverified.jsonl`.
 
     Grades with a timeout that may be due to a busy machine stay in the file but are not reused.
 
@@ -155,7 +155,8 @@ def time_run(
 
     Args:
         folder: The run folder.
-        grades: The grades of passing answers to tasks with timed inputs. Grades with a timing are yielded unchanged.
+        grades: The grades of passing answers to tasks whose check provides timed inputs. Grades that have a timing are
+            yielded unchanged.
         submissions: The submissions of the folder.
         tasks: The tasks by id.
         pool: A pool with a single worker; see `lmrbench.grading.speed.measure`.

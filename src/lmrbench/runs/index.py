@@ -1,8 +1,8 @@
 """An index of a run folder that is updated as the run's files grow.
 
 A line of `grades.jsonl` may be megabytes long, and a run may have ten thousand lines. The index parses the head of each
-line once, and a whole line only when that grade is requested. Each refresh reads only what was appended since the
-previous one.
+line (the fields before the cases) once, and a whole line only when that grade is requested. Each refresh reads only
+what was appended since the previous one.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ class RunIndex:
         folder: The run folder.
         label_files: Files of human labels outside of the folder.
         facts: The conditions of the run, or None if the folder has no `run.json`.
-        entries: The graded answers.
-        usages: The usage records of answers.
+        entries: The last grade of each answer.
+        usages: The outcome and the cost of each answer.
         problem: A message about the last file or line that could not be read; "" if everything could be read.
     """
 
@@ -86,7 +86,7 @@ class RunIndex:
     problem: str = ""
 
     def __post_init__(self) -> None:
-        """Prepare to read the files that grow."""
+        """Create the readers of the files that grow during a run."""
         self._grades = GrowingFile(self.folder / GRADES)
         self._usages = GrowingFile(self.folder / USAGE)
 

@@ -1,6 +1,6 @@
-"""Read the Inspect logs in a run folder safely, because they may come from an untrusted source.
+"""Read the logs of Inspect, the evaluation framework, in a run folder. They may come from an untrusted source.
 
-Symbolic links are not followed, and the size and number of values of a file are bounded before it is parsed. Inspect
+Symbolic links are not followed. Before a file is parsed, its size and the number of its values are checked. Inspect
 parses one sample at a time.
 """
 
@@ -26,7 +26,8 @@ from lmrbench.text import printable
 if TYPE_CHECKING:
     from inspect_ai.log import EvalSample
 
-# In a sample with several tasks, the key of the task ids in its metadata, and of the scores by task in its score.
+# If a sample covers several tasks, this key contains the ids of the tasks in the sample's metadata, and the scores by
+# task in the sample's score.
 TASKS = "tasks"
 # The `source` of the log entry that contains the events recorded by an agent's program.
 EVENTS = "lmrbench events"
@@ -60,7 +61,7 @@ def log_files(folder: Path) -> list[str]:
         RecordError: The folder of logs is a symbolic link, or contains something that is not a regular file.
     """
     if (folder / LOGS).is_symlink():
-        raise RecordError(f"{folder / LOGS}: is a symbolic link; replace it with the folder itself")
+        raise RecordError(f"{folder / LOGS} is a symbolic link; replace it with the folder itself")
     found = []
     for name, problem in entries(folder / LOGS) if (folder / LOGS).is_dir() else ():
         if problem:
@@ -107,7 +108,7 @@ def tasks_of(sample: object, metadata: Mapping[str, Any]) -> list[str]:
 
 
 def session_id(paper: str, tier: Tier) -> str:
-    """Return the id of the sample of a session in which several tasks of a paper are solved."""
+    """Return the sample id of a session in which several tasks of a paper are solved."""
     return f"{paper}/{tier}"
 
 
@@ -169,11 +170,11 @@ def _opened(folder: Path, name: str) -> Iterator[zipfile.ZipFile]:
     with zipfile.ZipFile(io.BytesIO(_read(folder, name))) as archive:
         files = archive.infolist()
         if len(files) > MOST_FILES:
-            raise RecordError(f"{folder / name}: holds {len(files)} files, more than {MOST_FILES}")
+            raise RecordError(f"{folder / name} contains {len(files)} files, more than {MOST_FILES}")
         if any(item.file_size > MOST_OF_A_FILE for item in files):
-            raise RecordError(f"{folder / name}: holds a file of more than {MOST_OF_A_FILE >> 20} MiB")
+            raise RecordError(f"{folder / name} contains a file of more than {MOST_OF_A_FILE >> 20} MiB")
         if sum(item.file_size for item in files) > MOST_UNPACKED:
-            raise RecordError(f"{folder / name}: unpacks to more than {MOST_UNPACKED >> 20} MiB")
+            raise RecordError(f"{folder / name} unpacks to more than {MOST_UNPACKED >> 20} MiB")
         yield archive
 
 
@@ -188,13 +189,13 @@ def _bounded(data: bytes) -> bytes:
     """Return the data of a JSON file, or raise ValueError if it is too large to parse."""
     values = sum(map(data.count, (b",", b":", b"[", b"{")))
     if len(data) > MOST_OF_A_FILE or values > MOST_VALUES:
-        raise ValueError(f"holds {len(data)} bytes and about {values} values, which is too large to read")
+        raise ValueError(f"a file of {len(data)} bytes and about {values} values is too large to read")
     return data
 
 
 @contextmanager
 def _one_line(file: Path) -> Iterator[None]:
-    """Raise any error about damaged data as a RecordError whose message has one line."""
+    """Turn any error about damaged data into a RecordError whose message has one line."""
     try:
         yield
     except _DAMAGED as error:

@@ -2,7 +2,7 @@
 
 A pack is one file with the content of a run, so that others can grade its answers again. It is a zip file that contains
 `manifest.json`, `run.json`, `submissions.jsonl` and `grades.jsonl`, as well as `usage.jsonl` if a model was asked and,
-on request, transcripts (`logs/1.jsonl` and so on). It holds the answers and the claimed verdicts, but no paths,
+on request, transcripts (`logs/1.jsonl` and so on). It contains the answers and the claimed verdicts, but no paths,
 addresses or secret seeds of the machine that made it. Packing is deterministic: the same run gives the same bytes.
 """
 
@@ -32,7 +32,7 @@ from lmrbench.runs.transcripts import transcripts
 from lmrbench.tasks.submission import Answer, SampleNumber, Submission, Text
 
 MANIFEST = "manifest.json"
-# Limits of a pack: its size, the total size of its unpacked files, the number of its files, and that of its answers.
+# Limits of a pack: its size, the total size of its unpacked files, the number of files, and the number of answers.
 MOST_PACKED, MOST_UNPACKED, MOST_FILES, MOST_ANSWERS = 128 << 20, 512 << 20, 1000, 100_000
 _LOG = re.compile(r"logs/[1-9][0-9]{0,5}\.jsonl")
 # The settings that are published. Other settings may contain paths, addresses and commands of a machine.
@@ -45,7 +45,7 @@ _LONGEST_SETTING = 200
 
 
 class Manifest(StoredRecord):
-    """The content of a pack.
+    """`manifest.json`: what a pack contains, and which version and suite its verdicts were made with.
 
     Attributes:
         lmrbench: The version of lmrbench that made the verdicts.
@@ -130,7 +130,7 @@ def write_pack(folder: Path, file: Path, with_logs: bool = False) -> Manifest:
         The manifest of the pack.
 
     Raises:
-        RecordError: The folder holds no run, the run is empty or not finished, or another process is writing to it.
+        RecordError: The folder contains no run, the run is empty or not finished, or another process is writing to it.
     """
     if not folder.is_dir():
         raise RecordError(f"{folder}: no such run folder")
@@ -177,7 +177,7 @@ def read_pack(file: Path) -> Pack:
     except FileNotFoundError:
         raise RecordError(f"{file}: no such file") from None
     if len(data) > MOST_PACKED:
-        raise RecordError(f"{file}: is larger than {MOST_PACKED >> 20} MiB")
+        raise RecordError(f"{file} is larger than {MOST_PACKED >> 20} MiB")
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             files, logs = _checked(archive, file)
@@ -191,9 +191,9 @@ def read_pack(file: Path) -> Pack:
     usages = _records(files.get(USAGE, b""), Usage, f"{file}: {USAGE}")
     answers = _distinct((item.answer for item in submissions), f"{file}: {SUBMISSIONS}")
     if not answers:
-        raise RecordError(f"{file}: holds no submissions")
+        raise RecordError(f"{file} contains no submissions")
     if answers != _distinct((item.answer for item in claims), f"{file}: {GRADES}"):
-        raise RecordError(f"{file}: {GRADES} does not hold exactly one verdict for each answer in {SUBMISSIONS}")
+        raise RecordError(f"{file}: {GRADES} does not contain exactly one verdict for each answer in {SUBMISSIONS}")
     if not _distinct((item.answer for item in usages), f"{file}: {USAGE}") <= answers:
         raise RecordError(f"{file}: {USAGE} names answers that are not in {SUBMISSIONS}")
     # Unanswered samples are excluded from rates, so a submitter could hide failures by marking them unanswered.
@@ -222,22 +222,22 @@ def _checked_manifest(files: Mapping[str, bytes], logs: set[str], file: Path) ->
 def _require_finished(run: Run) -> RunFacts:
     """Return the conditions of a finished run, or raise RecordError."""
     if run.facts is None:
-        raise RecordError(f"{run.folder}: holds no {FACTS}, which names the suite and the settings of the run")
+        raise RecordError(f"{run.folder} contains no {FACTS}, which names the suite and the settings of the run")
     graded = {item.answer for item in run.grades}
     handed_in = {item.answer for item in run.submissions}
     if not handed_in:
-        raise RecordError(f"{run.folder}: holds no answers to pack")
+        raise RecordError(f"{run.folder} contains no answers to pack")
     if run.unanswered:
-        raise RecordError(f"{run.folder}: is in progress: {len(run.unanswered)} samples have no answer yet")
+        raise RecordError(f"{run.folder} is in progress: {len(run.unanswered)} samples have no answer yet")
     if missing := len(handed_in - graded):
-        raise RecordError(f"{run.folder}: is in progress: {missing} of {len(handed_in)} answers have no grade yet")
+        raise RecordError(f"{run.folder} is in progress: {missing} of {len(handed_in)} answers have no grade yet")
     if other := sorted(graded - handed_in):
         raise RecordError(f"{run.folder}: {other[0]} has a grade but no submission")
     if (solving := run.facts.solving) is not None:
         samples = solving.get("samples")
         asked = {(task, sample) for task in run.facts.tasks for sample in range(samples if type(samples) is int else 1)}
         if missing := len(asked - {(item.task, item.sample) for item in run.usages}):
-            raise RecordError(f"{run.folder}: is in progress: {missing} of {len(asked)} samples have not ended yet")
+            raise RecordError(f"{run.folder} is in progress: {missing} of {len(asked)} samples have not ended yet")
     return run.facts
 
 
@@ -276,17 +276,17 @@ def _checked(archive: zipfile.ZipFile, file: Path) -> tuple[dict[str, bytes], se
     """
     entries = archive.infolist()
     if len(entries) > MOST_FILES:
-        raise RecordError(f"{file}: holds {len(entries)} files, more than {MOST_FILES}")
+        raise RecordError(f"{file} contains {len(entries)} files, more than {MOST_FILES}")
     if sum(item.file_size for item in entries) > MOST_UNPACKED:
-        raise RecordError(f"{file}: unpacks to more than {MOST_UNPACKED >> 20} MiB")
+        raise RecordError(f"{file} unpacks to more than {MOST_UNPACKED >> 20} MiB")
     known = (MANIFEST, FACTS, SUBMISSIONS, GRADES, USAGE)
     names = [item.filename for item in entries]
     if strange := [name for name in names if name not in known and not _LOG.fullmatch(name)]:
-        raise RecordError(f"{file}: holds {strange[0][:_LONGEST_SETTING]!r}, which does not belong in a pack")
+        raise RecordError(f"{file} contains {strange[0][:_LONGEST_SETTING]!r}, which does not belong in a pack")
     if twice := [name for name in names if names.count(name) > 1]:
-        raise RecordError(f"{file}: holds {twice[0]} twice")
+        raise RecordError(f"{file} contains {twice[0]} twice")
     if missing := [name for name in known if name not in names and name != USAGE]:
-        raise RecordError(f"{file}: holds no {missing[0]}")
+        raise RecordError(f"{file} contains no {missing[0]}")
     supported = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
     if others := [item.filename for item in entries if item.compress_type not in supported]:
         raise RecordError(f"{file}: {others[0]}: unsupported compression method (expected deflate)")
@@ -297,9 +297,9 @@ def _checked(archive: zipfile.ZipFile, file: Path) -> tuple[dict[str, bytes], se
 def _records(data: bytes, model: type[Stored], place: str) -> list[Stored]:
     lines = list(numbered_lines(data))
     if len(lines) > MOST_ANSWERS:
-        raise RecordError(f"{place}: holds {len(lines)} lines, more than {MOST_ANSWERS}")
+        raise RecordError(f"{place} contains {len(lines)} lines, more than {MOST_ANSWERS}")
     if long := [number for number, line in lines if len(line) > MAX_LINE_BYTES]:
-        raise RecordError(f"{place}:{long[0]}: longer than {MAX_LINE_BYTES} bytes")
+        raise RecordError(f"{place}:{long[0]}: the line is longer than {MAX_LINE_BYTES} bytes")
     return [read_record(line, model, f"{place}:{number}") for number, line in lines]
 
 

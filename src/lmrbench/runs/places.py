@@ -1,4 +1,4 @@
-"""Find and name run folders, and choose the seeds and the source when a run folder is graded."""
+"""Find and name run folders, and choose the seeds for grading and the source of the answers that run.json records."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ RUNS = Path("runs")
 def run_folders(paths: Iterable[Path]) -> list[Path]:
     """Return the run folders at or below the given paths, without duplicates.
 
-    A folder that contains no run is returned unchanged. Raises UsageError for a path that is not a folder.
+    If there is no run at or below a path, the path itself is returned. Raises UsageError for a path that is not a
+    folder.
     """
     found: dict[tuple[int, int], Path] = {}
     for path in paths:
@@ -111,17 +112,17 @@ def source_of(
     """Return the source to record in run.json, and the answers in the folder that are not among the submissions.
 
     The source is None if the one in run.json must not change: if `path` is the run folder itself, or if the run folder
-    holds other answers.
+    contains other answers.
 
     Args:
         folder: The run folder to grade into.
         path: The file or run folder that the submissions come from.
         submissions: All submissions of `path`.
-        merge: Whether the folder may hold answers that are not in `submissions`.
+        merge: Whether the folder may contain answers that are not in `submissions`.
 
     Raises:
-        RecordError: The folder holds answers that are not in `submissions` and `merge` is false, or it holds different
-            code from another source for one of the submissions.
+        RecordError: The folder contains answers that are not in `submissions` and `merge` is false, or it contains
+            different code for one of the submissions, from another source.
     """
     if folder.resolve() == path.resolve():
         return None, []
@@ -131,9 +132,9 @@ def source_of(
 
 
 def require_built_in(folder: Path) -> None:
-    """Raise UsageError if a run folder holds answers that were read from a file."""
+    """Raise UsageError if a run folder contains answers that were read from a file."""
     facts = read_facts(folder)
     if facts is not None and facts.source:
         raise UsageError(
-            f"{folder}: holds answers from {normpath(folder / facts.source)}; choose another folder with --out"
+            f"{folder} contains answers from {normpath(folder / facts.source)}; choose another folder with --out"
         )

@@ -15,7 +15,7 @@ from lmrbench.records import Migration, StoredRecord
 from lmrbench.tasks.submission import Answer, SampleNumber, Text
 
 # The ways in which an attempt to answer a task can end. The last three are faults of the provider, of the agent's
-# program or of the machine. They leave the sample without a grade, and the same command tries it again.
+# program or of the machine. They leave the sample without a grade; running the same command again repeats the attempt.
 AnswerStatus = Literal[
     "answered",
     "truncated",
@@ -30,10 +30,10 @@ AnswerStatus = Literal[
 ]
 UNANSWERED: tuple[AnswerStatus, ...] = ("provider_error", "agent_crash", "machine_error")
 
-# The ways in which the request for a vote can end. The last one is a fault of the provider, and the same command
-# requests the vote again.
+# The ways in which the request for a judge's vote can end. The last one is a fault of the provider; running the same
+# command again repeats the request.
 VoteStatus = Literal["judged", "refused", "unparsable", "provider_error"]
-# The order in which a judge reads the reference and the candidate.
+# The order in which a judge reads the reference and the candidate (the code of the submission).
 Order = Literal["reference first", "candidate first"]
 
 # Completely correct; correct logic with an incorrect implementation; incorrect logic.
@@ -101,7 +101,8 @@ def _correct(state: dict[str, Any]) -> dict[str, Any]:
 class Snapshot(StoredRecord):
     """The grade of an agent's workspace after a turn, and the cost so far.
 
-    There is a snapshot for each turn that changed a goal file, and one for the end of the session.
+    There is a snapshot for each turn that changed a goal file (a file with masked functions), and one for the end of
+    the session.
 
     Attributes:
         system: The name of the system.
@@ -115,7 +116,7 @@ class Snapshot(StoredRecord):
         dollars: Cost so far, as in `Usage`.
         matched: The number of cases that match.
         cases: The number of cases.
-        correct: Whether the workspace is correct. Snapshots are graded with the same seeds as the final answer.
+        correct: Whether all ordinary cases match. Snapshots are graded with the same seeds as the final answer.
     """
 
     migrations: ClassVar[Mapping[int, Migration]] = {3: _correct}
@@ -140,7 +141,7 @@ class Snapshot(StoredRecord):
 
 
 def _with_flat_settings(facts: dict[str, Any]) -> dict[str, Any]:
-    """Convert the settings of schema 0: flatten their groups, and use the current names."""
+    """Convert settings that were stored with schema version 0: flatten their groups, and use the current names."""
     if facts.get("solving") is None:
         return facts
     old = dict(facts["solving"])
@@ -158,7 +159,7 @@ class RunFacts(StoredRecord):
     Attributes:
         lmrbench: The version of lmrbench.
         suite_digest: The digest of the suite.
-        tasks: The ids of the tasks.
+        tasks: The ids of the run's tasks.
         seeds: The seeds that cases were drawn with.
         sandbox: The name of the sandbox back end.
         environment: The harness, the machine and the versions of installed packages.
@@ -207,7 +208,7 @@ class Judgement(StoredRecord):
         vote: The number of the vote, from 0; a judge may vote several times on a submission.
         order: The program that the judge read first.
         prompt_version: The version of the judge's prompt; 0 if lmrbench did not request the vote.
-        evidence: Whether the judge saw the verdicts on cases.
+        evidence: Whether the judge saw the verdicts on the submission's cases.
         comments_stripped: Whether comments were removed from the submission.
         digest: The digest of the judged text and of the version of the prompt.
         status: The outcome of the request.

@@ -63,7 +63,7 @@ def _transcript(sample: EvalSample, clean: Callable[[str], str]) -> dict[str, An
 
 
 def _cleaner(folder: Path) -> Callable[[str], str]:
-    """Return a function that replaces local folders, API keys and the values of environment variables for secrets."""
+    """Return a function that replaces local folders, API keys and the values of secret environment variables."""
     places = {str(folder.resolve()), os.getcwd(), str(Path.home())}
     secrets = {value for name, value in os.environ.items() if _SECRET_NAME.search(name)}
     private = [item for item in places if len(item) > 1] + [item for item in secrets if len(item) >= _SHORTEST_SECRET]

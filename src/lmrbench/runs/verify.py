@@ -47,11 +47,11 @@ class Verification(StoredRecord):
     Attributes:
         pack: The SHA-256 of the pack.
         lmrbench: The version of lmrbench that verified the pack.
-        suite: The suite that was used for the verification.
+        suite: The name and version of the suite that was used for the verification.
         suite_digest: The digest of that suite.
         sandbox: The sandbox back end that was used for the verification.
         seeds: The seeds that were used for the verification.
-        fresh_seeds: Whether the seeds were drawn for this verification, so the submitter could not know them.
+        fresh_seeds: Whether the seeds were drawn for this verification, so that the submitter could not know them.
         claimed_lmrbench: The version of lmrbench that made the pack's verdicts.
         claimed_suite_digest: The digest of the suite that the pack's verdicts were made with.
         answers: The number of answers.
@@ -117,23 +117,23 @@ def seeds_to_verify(folder: Path, seed: int | None) -> tuple[int, ...]:
 def begin(pack: Pack, folder: Path) -> None:
     """Write the answers and the conditions of a pack into a run folder, in which they can then be graded.
 
-    If the folder holds an unfinished verification of the same pack, nothing is written.
+    If the folder contains an unfinished verification of the same pack, nothing is written.
 
     Args:
         pack: The pack to verify.
         folder: The run folder; created if it does not exist.
 
     Raises:
-        UsageError: The folder holds anything else, or a finished verification.
+        UsageError: The folder contains anything else, such as a finished verification.
     """
     if folder.is_dir() and any(folder.iterdir()):
         if (folder / VERIFICATION).exists():
-            raise UsageError(f"{folder}: holds a finished verification; choose another folder with --to")
+            raise UsageError(f"{folder} contains a finished verification; choose another folder with --to")
         if not (folder / FACTS).exists() or not (folder / SUBMISSIONS).exists():
-            raise UsageError(f"{folder}: is not empty; choose another folder with --to")
+            raise UsageError(f"{folder} is not empty; choose another folder with --to")
         if read_submissions(folder) != list(pack.submissions):
             raise UsageError(
-                f"{folder}: holds answers that differ from those of this pack; choose another folder with --to"
+                f"{folder} contains answers that differ from those of this pack; choose another folder with --to"
             )
         return
     # The seeds in a pack come from the submitter and must not be mistaken for fresh ones.
@@ -167,7 +167,7 @@ def end(pack: Pack, folder: Path, found: Sequence[VerifiedClaim]) -> Verificatio
     """
     facts = read_facts(folder)
     if facts is None:
-        raise RecordError(f"{folder}: holds no {FACTS}")
+        raise RecordError(f"{folder} contains no {FACTS}")
     result = Verification(
         pack=pack.digest,
         lmrbench=facts.lmrbench,
@@ -193,7 +193,7 @@ def read_verification(run: Run) -> Verification | None:
     """Read the verification of a run.
 
     Args:
-        run: Any run, made from a pack or not.
+        run: Any run, whether or not it was made from a pack.
 
     Returns:
         The verification, or None if there is none, if this installation did not sign it, or if the run's grades have

@@ -1,9 +1,9 @@
 """Control groups (cgroup version 2) for workers, on machines where lmrbench may create them.
 
-A control group accounts for memory that no rlimit counts: sockets, pipes and kernel tables. Groups are created inside
-the group of lmrbench, if this group delegates the memory and pids controllers. Otherwise they are created next to the
-group of lmrbench, unless that group has a memory limit, which workers outside of it would escape. If neither works,
-workers have no group.
+A worker is a sandboxed process that runs untrusted code. Its control group accounts for memory that no rlimit counts:
+sockets, pipes and kernel tables. If lmrbench's own group delegates the memory and pids controllers, the groups of
+workers are created inside it. Otherwise they are created next to it, unless it has a memory limit, because workers
+outside of it would escape that limit. If neither works, workers have no group.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from lmrbench.tasks.model import Limits
 _ROOT = Path("/sys/fs/cgroup")
 _PREFIX = "lmrbench-"
 _END_SECONDS = 3.0
-# Added to the limits of a job, for bwrap, the worker, and the memory that the kernel needs for each process.
+# Added to the limits of a job. They cover bwrap (the program that starts a sandbox), the worker itself, and the memory
+# that the kernel needs for each process.
 _OWN_PROCESSES = 16
 _OWN_BYTES = 64 << 20
 _numbers = itertools.count()
@@ -50,7 +51,7 @@ class ControlGroup:
         (self.folder / "cgroup.procs").write_text(str(process))
 
     def held(self) -> int:
-        """Return the bytes of memory that the group uses now."""
+        """Return the memory that the group uses now, in bytes."""
         return int((self.folder / "memory.current").read_text())
 
     def bound(self, limits: Limits, held: int) -> None:
@@ -58,14 +59,17 @@ class ControlGroup:
 
         Args:
             limits: The limits of the job.
-            held: The bytes that the worker held before the job, which are added to the limit.
+            held: The memory that the worker used before the job, in bytes. It is added to the job's limit.
         """
         memory = held + (limits.memory_mb + limits.disk_mb + limits.output_mb << 20) + _OWN_BYTES
         (self.folder / "memory.max").write_text(str(memory))
         (self.folder / "pids.max").write_text(str(limits.processes + _OWN_PROCESSES))
 
     def remove(self) -> None:
-        """Kill the remaining processes of the group, and remove the group. If that fails, a later run removes it."""
+        """Kill the remaining processes of the group, and remove the group.
+
+        If the group can't be removed, a later run of lmrbench removes it.
+        """
         with contextlib.suppress(OSError):
             (self.folder / "cgroup.kill").write_text("1")
         end = time.monotonic() + _END_SECONDS
@@ -79,7 +83,7 @@ class ControlGroup:
 
 
 def new_group() -> ControlGroup | None:
-    """Create a control group.
+    """Create a control group for a worker.
 
     Returns:
         The group, or None if lmrbench can't create a group that limits memory and processes.
@@ -111,8 +115,8 @@ def _parents() -> list[Path]:
     own = _own()
     if own is None or not (own / "cgroup.subtree_control").exists():
         return []
-    # The root cgroup has no memory.max. The own group's limit on processes need not be checked, because the limit of a
-    # worker's group is lower.
+    # The root cgroup has no memory.max. The process limit of lmrbench's own group need not be checked, because the
+    # limit of a worker's group is lower.
     bound = own / "memory.max"
     return [own, own.parent] if bound.exists() and bound.read_text().strip() == "max" else [own]
 
@@ -130,7 +134,7 @@ def _try_to_enter(group: ControlGroup) -> None:
     """Check that a child process can enter the group.
 
     Raises:
-        OSError: The child cannot enter.
+        OSError: The child cannot enter the group.
     """
     child = os.posix_spawn("/bin/sh", group.command(["/bin/true"]), {}, file_actions=[(os.POSIX_SPAWN_CLOSE, 2)])
     if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0:
@@ -138,7 +142,7 @@ def _try_to_enter(group: ControlGroup) -> None:
 
 
 def _sweep(parent: Path) -> None:
-    """Remove the groups that killed runs of lmrbench have left behind."""
+    """Remove the groups left behind by runs of lmrbench that were killed."""
     for folder in parent.glob(f"{_PREFIX}*"):
         if not Path("/proc", folder.name.removeprefix(_PREFIX).partition("-")[0]).exists():
             with contextlib.suppress(OSError):

@@ -1,9 +1,10 @@
 """A pool of workers on a Ray cluster: one actor for each core, each with a warm worker of its own.
 
-`ClusterPool` has the interface of `LocalPool` and gives the same results. Jobs are sent in batches, each with jobs of
-one owner, and each outcome is returned as soon as it is known. A node sees the code that it runs, which includes the
-reference. The expected observations stay with the caller, which compares the outcomes with them. If a node is lost, its
-jobs without an outcome run again on another node.
+A warm worker is a sandboxed process that has imported its packages and runs one job after another. `ClusterPool` has
+the interface of `LocalPool` and gives the same results. Jobs are sent in batches. All jobs of a batch have the same
+owner (the author of their code). Each outcome is returned as soon as it is known. A node sees the code that it runs,
+including the reference solution. The expected results stay with the caller, which compares the outcomes with them. If a
+node is lost, another node runs those of its jobs that have no outcome yet.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 
 _MOST_IN_A_BATCH = 16
-# The number of times that jobs are sent again after their node was lost. A candidate cannot end an actor, so further
-# losses are an error of the cluster.
+# The number of times that jobs are sent again after their node was lost. The code that is graded cannot end an actor,
+# so a further loss is a fault of the cluster.
 _MOST_LOSSES = 3
 # The time to wait for an actor to become ready, if no batch is running.
 _PATIENCE_SECONDS = 120.0
@@ -41,14 +42,14 @@ class Actor:
     """The part of a `ClusterPool` that runs on a node: a pool with one worker."""
 
     def __init__(self, sandbox: str, secrets: Sequence[Path], shared: bool) -> None:
-        """Open the pool; see `open_pool` for the arguments."""
+        """Open the pool; see `registry.open_pool` for the arguments."""
         # Not imported at the top, because the registry imports this module.
         from lmrbench.sandbox.registry import open_pool
 
         self._pool = open_pool(sandbox, secrets, workers=1, shared=shared)
 
     def ready(self) -> None:
-        """Return as soon as the actor runs."""
+        """Do nothing. The call returns once the actor is running and is not busy with a batch."""
 
     def run(self, pickled: bytes) -> Iterator[tuple[int, Outcome]]:
         """Run jobs.
@@ -78,11 +79,11 @@ class Actor:
 
 @dataclass
 class _Batch:
-    """Jobs of one owner that are sent together, each with its number.
+    """Jobs of one owner that are sent to an actor together.
 
     Attributes:
-        jobs: The jobs and their numbers.
-        losses: The number of times that these jobs were lost because their node was lost.
+        jobs: Pairs of a job's number and the job. The number is the job's index in the call of `ClusterPool.run`.
+        losses: How many times these jobs have been lost together with their node.
         arrived: The numbers of the jobs whose outcomes have arrived.
     """
 
@@ -94,7 +95,7 @@ class _Batch:
         return pickle.dumps([job for _, job in self.jobs])
 
     def again(self) -> _Batch:
-        """Return a batch of the jobs without an outcome, after these jobs were lost with their node."""
+        """Return a new batch of the jobs that have no outcome yet. Called if the node that ran this batch was lost."""
         left = [numbered for numbered in self.jobs if numbered[0] not in self.arrived]
         return _Batch(left, self.losses + 1)
 
@@ -126,7 +127,7 @@ class ClusterPool:
                 started on this machine, and stopped with the pool.
 
         Raises:
-            SandboxError: There is no cluster at the address.
+            SandboxError: There is no cluster at the address, or a new cluster can't be started.
         """
         self.sandbox = sandbox
         self._isolate = isolate
@@ -139,8 +140,8 @@ class ClusterPool:
                 ray.init(address=known, log_to_driver=False, logging_level=logging.ERROR)
             except (OSError, RuntimeError, ValueError) as error:
                 said = str(error).strip().partition("\n")[0]
-                raise SandboxError(f"no Ray cluster at {known or 'this machine'}: {said}") from error
-        resources: Any = ray.cluster_resources  # untyped
+                raise SandboxError(f"no Ray cluster at {known or 'localhost'}: {said}") from error
+        resources: Any = ray.cluster_resources  # The function has no type annotations.
         size = workers or max(1, int(resources().get("CPU", 1)))
         # If a node is lost, Ray restarts its actors on another node, and `run` sends their unfinished jobs again.
         remote: Any = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=0)(Actor)
@@ -162,13 +163,13 @@ class ClusterPool:
     def run(self, jobs: Iterable[Job]) -> Iterator[tuple[int, Outcome]]:
         """Run all jobs.
 
-        `ends_with` is ignored, because a function can't be sent to a node: all cases of a job are run.
+        The callback `Job.ends_with` is ignored, because a function can't be sent to a node. So all cases of a job run.
 
         Yields:
             The index of each job in `jobs` and its outcome, in the order in which the jobs end.
 
         Raises:
-            SandboxError: The cluster or one of its nodes fails.
+            SandboxError: A node reports an error, no node answers, or the same jobs are lost too often.
         """
         of_owners: dict[str, list[tuple[int, Job]]] = {}
         for number, job in enumerate(jobs):
@@ -224,7 +225,7 @@ class ClusterPool:
 
 
 def _require_answer(address: str) -> None:
-    """Check that HOST:PORT accepts connections, because Ray would end this process if it did not.
+    """Check that HOST:PORT accepts connections. If it didn't, Ray would end this process instead of raising an error.
 
     Raises:
         OSError: Nothing accepts connections at this address.

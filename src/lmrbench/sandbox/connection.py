@@ -1,4 +1,7 @@
-"""Connections from the host to a worker program: the protocol, and its implementation for a process on this machine."""
+"""Connections from the host to a worker program: the protocol, and its implementation for a process on this machine.
+
+The host is the process of lmrbench that sends jobs. The worker program runs them inside a sandbox.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ class WorkerBounds(Protocol):
     """Limits that the kernel enforces on the total memory and number of processes of a worker and its children."""
 
     def held(self) -> int:
-        """Return the bytes of memory that the worker and its children hold now."""
+        """Return the memory that the worker and its children use now, in bytes."""
         ...
 
     def bound(self, limits: Limits, held: int) -> None:
@@ -30,7 +33,7 @@ class WorkerBounds(Protocol):
 
         Args:
             limits: The limits of the job.
-            held: The bytes that the worker held before the job, which are added to the limit.
+            held: The memory that the worker used before the job, in bytes. It is added to the job's limit.
         """
         ...
 
@@ -55,7 +58,7 @@ class Connection(Protocol):
         """Read from the worker's standard output.
 
         Args:
-            seconds: The longest time to wait.
+            seconds: The longest time to wait, in seconds.
 
         Returns:
             Some bytes; b"" at the end of the stream; None if nothing arrives in time.
@@ -86,7 +89,7 @@ class ProcessConnection:
         Args:
             process: The worker program, with all three standard streams piped.
             scratch: A folder to remove when the connection is closed.
-            bounds: The control group of the process, which is also removed when the connection is closed.
+            bounds: The control group of the process. It is also removed when the connection is closed.
         """
         self.process = process
         self.scratch = scratch
@@ -134,14 +137,15 @@ class ProcessConnection:
 def kill_with_children(process: subprocess.Popen[bytes]) -> None:
     """Kill a process together with all of its descendants.
 
-    Killing only the process would leave its children running in two cases: if it is a worker without a process
-    namespace, or a bwrap that was started as root, which has dropped the right to signal a child with another user id.
-    A process that has been waited for is not signalled, because its id may have been reused.
+    Killing only the process would leave its children running in two cases. A worker without a process namespace does
+    not take its children down with it. A bwrap process that was started as root has given up the right to signal a
+    child with another user id. A process that has been waited for is not signalled, because its id may have been
+    reused.
     """
     if process.returncode is not None:
         return
-    # A stopped process can't start further processes, but still adopts the children of its killed descendants, so these
-    # are found below it.
+    # A stopped process can't start further processes. It still adopts the children of its killed descendants, so they
+    # are also found below it.
     process.send_signal(signal.SIGSTOP)
     deadline = time.monotonic() + _KILL_SECONDS
     while (found := _living_below(process.pid)) and time.monotonic() < deadline:

@@ -25,10 +25,10 @@ class Diagnosis:
     Attributes:
         name: The name of the sandbox.
         works: Whether the sandbox could run a job.
-        reason: The reason why it could not run a job; empty if it works.
-        advice: Advice to the user if it could not run a job.
-        cgroup: Whether the kernel accounts for all memory of a worker. If it doesn't, the worker measures the memory of
-            its processes itself. None if unknown.
+        reason: Why the sandbox could not run a job; empty if it works.
+        advice: Advice to the user if the sandbox could not run a job.
+        cgroup: Whether the kernel accounts for all memory of a worker (the process that runs jobs). If it doesn't, the
+            worker measures the memory of its processes itself. None if unknown.
         note: Limitations of the sandbox on this machine, if it works.
     """
 

@@ -1,9 +1,9 @@
 """The packages that a sandbox shows: those that the tasks import, with their requirements, and no others.
 
-With this allow-list a candidate can import neither lmrbench, whose suite contains the references, nor a package that
-happens to implement a paper's method. Packages come from the installation of lmrbench, or from an environment of
-`lmrbench.sandbox.venvs`. In this module `environment` is the folder of an environment's packages; None means the
-installation of lmrbench.
+With this allow-list, a candidate (the code that is graded) can't import lmrbench, whose suite contains the reference
+solutions. Nor can it import a package that happens to implement a paper's method. Packages come from the installation
+of lmrbench, or from an environment that `lmrbench.sandbox.venvs` has built. In this module, `environment` is the folder
+of an environment's packages; None means the installation of lmrbench.
 """
 
 from __future__ import annotations
@@ -74,7 +74,8 @@ def _entries(distribution: Distribution) -> set[str]:
 def _unrecorded_entries(distribution: Distribution) -> set[str]:
     """Return the entries of a distribution without RECORD, such as one from Debian: its metadata and its modules.
 
-    The modules are those listed in top_level.txt. Without that file, it is the module named like the distribution.
+    The modules are those listed in top_level.txt. If that file is missing, the only module is the one that has the same
+    name as the distribution.
     """
     own = canonicalize_name(distribution.name)
     modules = (distribution.read_text("top_level.txt") or own.replace("-", "_")).split()
@@ -89,7 +90,10 @@ def _unrecorded_entries(distribution: Distribution) -> set[str]:
 
 
 def comparing_imports(task: Task) -> set[str]:
-    """Return the packages that compare texts in the observations of a task. They are imported outside of sandboxes."""
+    """Return the packages that are needed to compare texts in a task's observations (the results of its cases).
+
+    The comparison runs outside of sandboxes.
+    """
     return {_comparing(similarity)[0] for similarity in task.similarities.values()}
 
 
@@ -101,8 +105,8 @@ def _comparing(similarity: Similarity) -> tuple[str, str]:
 def require_installed(task: Task) -> None:
     """Check that lmrbench's installation has the packages that a task imports, and those that compare its texts.
 
-    If the task's paper has requirements of its own, the imports are not checked, because they may come from an
-    environment.
+    If the task's paper has requirements of its own, the task's imports are not checked, because the packages may come
+    from an environment.
 
     Raises:
         SandboxError: A package is not installed; the message says how to install it.
@@ -127,10 +131,12 @@ def require_installed(task: Task) -> None:
 
 
 def required_distributions(imports: Iterable[str], environment: Path | None = None) -> tuple[Distribution, ...]:
-    """Return the distributions that provide these top-level imports and all their requirements, sorted by name.
+    """Return the distributions that provide these top-level imports, and those that they require, sorted by name.
+
+    Both direct and indirect requirements are included.
 
     Raises:
-        SandboxError: One of them is not installed.
+        SandboxError: A distribution is not installed.
     """
     return _required(tuple(imports), environment)
 
@@ -169,12 +175,15 @@ def _require(names: Iterable[str], environment: Path | None, found: dict[str, Di
 
 
 def with_worker_needs(imports: Iterable[str]) -> tuple[str, ...]:
-    """Return these imports and those of the worker itself, sorted, so that equal sets of imports compare equal."""
+    """Return these imports and those that the worker itself needs.
+
+    The result is sorted and has no duplicates, so that equal sets of imports compare equal.
+    """
     return tuple(sorted({*imports, *_WORKER_NEEDS}))
 
 
 def versions(imports: Iterable[str], environment: Path | None = None) -> dict[str, str]:
-    """Return the version of every distribution that a sandbox for these imports shows, by name."""
+    """Return the versions of all distributions that a sandbox for these imports shows, by distribution name."""
     return dict(_versions(tuple(imports), environment))
 
 
@@ -184,13 +193,13 @@ def _versions(imports: tuple[str, ...], environment: Path | None) -> dict[str, s
 
 
 def importable_paths(imports: Iterable[str], environment: Path | None = None) -> dict[str, Path]:
-    """Return the path of every entry of site-packages that a sandbox for these imports shows, by the entry's name."""
+    """Return the paths of all entries of site-packages that a sandbox for these imports shows, by entry name."""
     found = [paths_of(item) for item in required_distributions(imports, environment)]
     return dict(sorted({name: path for paths in found for name, path in paths.items()}.items()))
 
 
 def paths_of(distribution: Distribution) -> dict[str, Path]:
-    """Return the path of every entry of site-packages that belongs to a distribution, by the entry's name."""
+    """Return the paths of all existing entries of site-packages that belong to a distribution, by entry name."""
     names = (name for name in _entries(distribution) if not name.endswith(".pth"))
     places = {name: Path(str(distribution.locate_file(name))) for name in names}
     return {name: path for name, path in places.items() if path.exists()}

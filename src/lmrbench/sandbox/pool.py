@@ -1,15 +1,16 @@
 """A pool of warm workers on this machine, by default with one running worker for each core.
 
-A worker runs only jobs of one kind: jobs with the same owner, packages, tree (`lmrbench.sandbox.trees`) and
+A warm worker is a sandboxed process that has imported its packages and runs one job after another. It runs only jobs of
+one kind: jobs with the same owner (the author of their code), packages, tree (`lmrbench.sandbox.trees`) and
 environment. It sees only the packages that its jobs import, so that outcomes do not depend on other jobs that run at
 the same time. If jobs of a kind are waiting, a further worker is started for them, unless its start would take more
 than half as long as the waiting jobs. A thread can keep workers of several kinds, so that it need not start a worker
 each time it changes to another kind.
 
 Outcomes are returned in the order in which jobs end. If a worker is lost, its job runs once more in a fresh worker. If
-that worker is lost as well, the candidate is at fault, unless a probe (`lmrbench.sandbox.probe`) shows that the machine
-is. A case that timed out, or that was killed from outside lmrbench, runs a second time before it counts. During second
-runs, no other job is started while all cores are busy.
+that worker is lost as well, the candidate (the code that is graded) is at fault, unless a trivial check, the probe
+(`lmrbench.sandbox.probe`), shows that the machine is. A case that timed out, or that was killed from outside lmrbench,
+runs a second time before it counts. During second runs, no other job is started while all cores are busy.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ _Results = queue.SimpleQueue[tuple[int, Outcome | Exception]]
 _Pending = tuple[int, Job, _Results]
 # The owner that a worker serves, and the packages, the tree and the environment that it was started with.
 _Kind = tuple[str, tuple[str, ...], Path | None, Path | None]
+# How often an idle thread checks again whether a further worker for the waiting jobs has become worth its start.
 _LOOK_AGAIN_SECONDS = 0.05
 _CLOSED = "the workers were closed before the job had ended"
 # A further worker is started only if the waiting jobs would take more than this many times as long as its start. The
@@ -46,13 +48,14 @@ _STARTS = 2.0
 
 @dataclass
 class _Pace:
-    """The measured durations for one kind of job.
+    """Measured times for one kind of job.
 
     Attributes:
         start: The shortest time that the start of a worker has taken, in seconds.
         jobs: The number of jobs that have ended.
         seconds: The total duration of these jobs, in seconds.
-        last: The time (`time.monotonic`) at which the most recent job ended; at first, the time of the first start.
+        last: The time (`time.monotonic`) at which the most recent job ended. Until a job has ended, the time at which
+            the first worker was started.
     """
 
     start: float
@@ -248,7 +251,8 @@ class LocalPool:
     def _run(self, mine: dict[_Kind, Worker], kind: _Kind, job: Job) -> Outcome:
         """Run a job. If its worker is lost or reports a fault, run the job again in a new worker.
 
-        If there is still a fault, or the first case died, the probe checks that the machine is not the cause.
+        A fault is an error that ended the job before any code of the candidate ran. If the second run also has a fault,
+        or if the first case of the last run died, the probe checks that the machine is not the cause.
         """
         outcome = self._worker(mine, kind, job).run(job)
         if outcome.lost or outcome.fault:
@@ -276,7 +280,10 @@ class LocalPool:
             probe(self._worker(mine, kind, job), job, memory_mb)
 
     def _worker(self, mine: dict[_Kind, Worker], kind: _Kind, job: Job) -> Worker:
-        """Return the thread's worker of this kind, or start one and probe it. It becomes the most recently used one."""
+        """Return the thread's worker for this kind. If there is none, start one and run the probe in it.
+
+        The worker becomes the most recently used one of the thread.
+        """
         with self._changed:
             worker = mine.pop(kind, None)
             if worker is not None:
@@ -298,7 +305,7 @@ class LocalPool:
         with self._changed:
             mine[kind] = worker
             pace = self._paces.setdefault(kind, _Pace(seconds))
-            # The first start of a kind can include the start of its template.
+            # The first start of a kind can include the start of a template, the process from which workers are forked.
             pace.start = min(pace.start, seconds)
             if self._closing:
                 worker.kill()

@@ -1,7 +1,8 @@
 """The probe: a trivial check that distinguishes faults of the machine from faults of a candidate.
 
-It runs with the limits of a job in the job's worker: before the worker runs its first candidate, and after a candidate
-has died before its first observation. If the probe fails, every candidate would fail, so nothing is scored.
+A candidate is the code that a job grades. The probe runs in the job's worker, with the job's limits: before the worker
+runs its first candidate, and after a candidate has died before it returned its first result. If the probe fails, every
+candidate would fail, so nothing is scored.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from lmrbench.errors import SandboxError
 from lmrbench.sandbox.inside.cases import encode_cases
 from lmrbench.sandbox.protocol import Cases, Job, Worker
 
-# The probe uses a small amount of each resource that a correct answer may need.
+# The memory (in megabytes), open files and disk space that the probe uses: small amounts that any correct answer may
+# need. The probe also starts a process.
 _MEMORY_MB, _FILES, _DISK_BYTES = 16, 32, 1 << 20
 _OBSERVE = """
 def observe(case):
@@ -34,7 +36,7 @@ def probe(worker: Worker, job: Job, memory_mb: float = 0) -> None:
     """Run the probe in a worker.
 
     Args:
-        worker: A worker that is alive.
+        worker: The worker, which must be alive.
         job: The job whose limits and owner the probe uses.
         memory_mb: The memory that the probe allocates, in megabytes. It is raised to at least `_MEMORY_MB`, and reduced
             to at most half of the job's limit.

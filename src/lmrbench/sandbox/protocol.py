@@ -1,4 +1,9 @@
-"""The protocol of sandboxes: jobs, their outcomes, and the back ends, workers and pools that run them."""
+"""The protocol of sandboxes: jobs, their outcomes, and the back ends, workers and pools that run them.
+
+A job runs a task's check on a candidate, the code to grade. A check draws cases (inputs) and has a function `observe`,
+which calls the candidate with one case and returns the observation (the result). A back end is a way to isolate code,
+such as bubblewrap or docker.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +25,9 @@ class Cases:
 
     Attributes:
         names: The name of each case. The number of a case is its index here.
-        data: All cases, as `inside.cases.encode_cases` wrote them.
-        edge: The numbers of the edge cases; all other cases are ordinary.
+        data: All cases, encoded by `inside.cases.encode_cases`.
+        edge: The numbers of the edge cases. An answer may fail them and still count as correct. All other cases are
+            ordinary.
     """
 
     names: tuple[str, ...]
@@ -84,11 +90,12 @@ class CaseOutcome:
     """The outcome of one case.
 
     Attributes:
-        status: `observed`, or the way in which the case failed.
+        status: `observed` if there is an observation; `raised` if the code raised an exception; `timeout`; `died` if
+            the process ended or exceeded another limit; `missing` if the case did not run.
         payload: The observation, encoded by `inside.encoding.encode`; empty unless the status is `observed`.
-        message: The details of a failure; empty if the status is `observed`.
-        seconds: The processor seconds of an observed case.
-        seconds_by_clock: The wall-clock seconds of an observed case.
+        message: Details of the failure; empty if the case was observed or did not run.
+        seconds: The processor seconds that an observed case took.
+        seconds_by_clock: The wall-clock seconds that an observed case took.
     """
 
     status: CaseStatus
@@ -130,8 +137,8 @@ class Worker(Protocol):
     """A started worker, to which a pool gives the jobs of one owner, one at a time.
 
     A worker need not run on this machine. A back end with remote workers needs an installation of lmrbench on the
-    remote host, and calls `make_sandbox` there with the folders to hide. It reads its own settings, such as the host's
-    address, from environment variables.
+    remote host, and calls `make_sandbox` there with the folders to hide. The back end reads its own settings, such as
+    the host's address, from environment variables.
     """
 
     @property
@@ -195,7 +202,10 @@ class Sandbox(Protocol):
         ...
 
     def close(self) -> None:
-        """End everything else that the back end has started, such as templates. Called after all workers are closed."""
+        """End everything else that the back end has started, such as processes from which workers are forked.
+
+        Called after all workers are closed.
+        """
         return
 
 

@@ -1,8 +1,9 @@
-"""The registry of back ends, from lmrbench and from other packages, and functions that open worker pools.
+"""The registry of sandbox back ends, and functions that open worker pools.
 
-To add a back end, a package defines an entry point in the group `lmrbench.sandboxes`, under the name of the back end.
-The entry point refers to a class that implements `protocol.Sandbox`. lmrbench calls this class with the folders to hide
-from all workers.
+Back ends, such as bubblewrap or docker, isolate untrusted code. They come with lmrbench or from other packages. To add
+a back end, a package defines an entry point in the group `lmrbench.sandboxes`, under the name of the back end. The
+entry point refers to a class that implements `protocol.Sandbox`. lmrbench calls this class with the folders to hide
+from all workers, the sandboxed processes that run the code.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ def sandbox_name(name: str) -> str:
     """Resolve `auto` to the first back end of `PREFERRED` that works on this machine; return other names unchanged.
 
     Raises:
-        SandboxError: The name is `auto`, and none of these back ends works. The message contains a line for each.
+        SandboxError: The name is `auto`, and none of these back ends works. The message gives the reason for each.
     """
     return first_that_works() if name == DEFAULT_SANDBOX else name
 
@@ -91,7 +92,7 @@ def first_that_works() -> str:
         if failures and not is_quiet():
             print(f"lmrbench: using sandbox {name}; not available: {'; '.join(failures)}", file=sys.stderr, flush=True)
         return name
-    raise SandboxError("\n".join(["no sandbox works here (`lmrbench setup doctor` says what to do)", *failures]))
+    raise SandboxError("\n".join(["no sandbox works here; run `lmrbench setup doctor` for advice", *failures]))
 
 
 def make_sandbox(name: str, secrets: Sequence[Path]) -> Sandbox:
@@ -102,7 +103,8 @@ def make_sandbox(name: str, secrets: Sequence[Path]) -> Sandbox:
         secrets: The folders to hide from the workers.
 
     Raises:
-        SandboxError: There is no back end with this name, it can't be loaded, or the name is `auto` and none works.
+        SandboxError: There is no back end with this name, it can't be loaded, or the name is `auto` and no back end
+            works.
     """
     name = sandbox_name(name)
     if name in _OWN:
@@ -112,7 +114,7 @@ def make_sandbox(name: str, secrets: Sequence[Path]) -> Sandbox:
     try:
         sandbox: Sandbox = found.load()(secrets)
     except Exception as error:
-        raise SandboxError(f"the sandbox {name!r} of {found.value} can't be loaded: {error}") from error
+        raise SandboxError(f"the sandbox {name!r} from {found.value} can't be loaded: {error}") from error
     return sandbox
 
 

@@ -1,6 +1,6 @@
 """Second runs of cases that timed out or were killed from outside lmrbench: select the cases, and merge the outcomes.
 
-In this module, the place of a case is its index in `Job.observed`.
+In this module, the place of a case is its index in `Job.observed`, the list of the cases that a job runs.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from dataclasses import replace
 from lmrbench.sandbox.protocol import CaseOutcome, Job, Outcome
 
 # The message of a case whose process was killed from outside, for example by the kernel when memory ran out. If the
-# worker itself kills a process, the message gives another reason.
+# sandbox's worker kills a process because of a limit, the message names the limit instead.
 _KILLED = "the process was killed by SIGKILL"
 
 
 def unsettled(outcome: Outcome) -> tuple[int, ...]:
     """Return the places of the cases to run again: those that timed out or were killed from outside.
 
-    If there are any, the cases that the first run did not reach are included. A job that was lost or broken has none.
+    If there are any, the result also contains the cases that the first run did not reach. If the worker was lost, or
+    the check could not be loaded, the result is empty.
     """
     if outcome.lost or outcome.broken is not None or not any(map(_is_doubtful, outcome.cases)):
         return ()
@@ -26,7 +27,10 @@ def unsettled(outcome: Outcome) -> tuple[int, ...]:
 
 
 def repeated(job: Job, places: Sequence[int]) -> Job:
-    """Return a copy of the job with only the cases at these places. It may stop at the first case that times out."""
+    """Return a copy of the job with only the cases at these places.
+
+    Unlike the job, the copy may stop at the first case that times out.
+    """
     seconds = job.case_seconds
     return replace(
         job,
@@ -40,7 +44,7 @@ def settled(first: Outcome, places: Sequence[int], second: Outcome) -> Outcome:
     """Merge the outcomes of both runs. For each case that the second run reached, the second result counts.
 
     Args:
-        first: The outcome of the job.
+        first: The outcome of the first run, with all cases of the job.
         places: The places of the cases in the second run.
         second: The outcome of the second run.
     """

@@ -1,7 +1,7 @@
 """The host's side of templates: processes that import packages once, and fork workers that start with these packages.
 
-A template never sees a candidate. Forking a worker takes a few milliseconds, while a worker that imports torch itself
-takes seconds to start.
+A worker is a sandboxed process that runs candidates (the code that is graded); a template never sees a candidate.
+Forking a worker takes a few milliseconds. A worker that imported torch itself would take seconds to start.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ForkedConnection:
     """A connection to a worker that a template has forked; see `connection.Connection`.
 
     Attributes:
-        bounds: The control group of the worker.
+        bounds: The control group of the worker, or None.
         closed: Whether `close` was called.
     """
 
@@ -53,7 +53,7 @@ class ForkedConnection:
             template: The template, which must live as long as the worker.
             worker: The descriptor (pidfd) of the worker.
             streams: The host's ends of the worker's standard input, output and error.
-            bounds: The control group of the worker, which `close` removes.
+            bounds: The control group of the worker, which `close` removes, or None.
         """
         self.bounds = bounds
         self._template = template
@@ -137,8 +137,8 @@ class Template:
         """Fork a worker. Must not be called by several threads at the same time.
 
         Args:
-            user: The user id under which the worker runs; None for that of the template.
-            group: The control group that the worker is put into; None for none.
+            user: The user id under which the worker runs, or None for the template's user id.
+            group: The control group to put the worker into, or None.
 
         Raises:
             CannotForkError: The kernel does not allow templates to fork workers into new namespaces.
@@ -201,7 +201,10 @@ class Template:
 
 
 class Templates:
-    """The templates of a back end, by kind. If there are too many, idle ones are closed, least recently used first."""
+    """The templates of a back end. There is one for each kind of worker, that is, for each value of `kind` in `fork`.
+
+    If there are too many templates, idle ones are closed, least recently used first.
+    """
 
     def __init__(self) -> None:
         """Create the collection, without any templates."""
@@ -216,7 +219,7 @@ class Templates:
 
         Args:
             kind: The key of the template: the packages that it imports, and the files that it sees.
-            start: Called to start the template.
+            start: A function that starts the template. It is called only if the template is not running.
             user: See `Template.fork`.
             group: See `Template.fork`.
 

@@ -1,9 +1,10 @@
 """Trees: folders of hard links that show a repository of thousands of files to a sandbox without sending them.
 
-Files of a job that come from a fetched source (`lmrbench.tasks.sources`) are already on this machine. A tree contains
-hard links to these files and to no other file of the source, so it contains neither omitted files nor the originals of
-masked files. Jobs with the same files from the source share a tree; only their other files are sent to the worker. A
-tree also contains the bytecode of the modules that the job's check is likely to import.
+A fetched source (`lmrbench.tasks.sources`) is published code that was downloaded to this machine. A tree contains hard
+links to those files of a job that come from a fetched source, and to no other file of the source. So it contains
+neither the files that a task leaves out, nor the originals of the files that a task masks (by removing the bodies of
+the functions to implement). Jobs with the same files from the source share a tree; only their other files are sent to
+the worker. A tree also contains the bytecode of the modules that the job's check is likely to import.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ def tree_of(files: Mapping[str, bytes], check: str) -> Path | None:
     """Return the tree of a job's files, and create it if it is missing.
 
     Args:
-        files: The files of the job, by path.
-        check: The code of the job's check. The modules that it imports, directly or not, are compiled to bytecode.
+        files: The contents of the job's files, by path.
+        check: The code of the job's check. The modules that it imports, directly or indirectly, are compiled to
+            bytecode.
 
     Returns:
         The folder, or None if no file comes from a fetched source.
@@ -77,7 +79,7 @@ def needed_modules(files: Mapping[str, bytes], check: str) -> Iterator[str]:
     If a file was replaced, for example by a candidate, its imports are read from the version in the fetched source.
 
     Args:
-        files: The files of the job, by path.
+        files: The contents of the job's files, by path. At least one of them must come from a fetched source.
         check: The code of the job's check.
     """
     root = next(_root(path, data.place) for path, data in files.items() if isinstance(data, Kept))
@@ -130,7 +132,7 @@ def _is_type_checking(node: ast.AST) -> bool:
 
 
 def _imported(nodes: Iterable[ast.AST], path: str, files: Mapping[str, bytes]) -> Iterator[str]:
-    """Yield the files of a repository that the imports of the module `path` can refer to, given its syntax nodes."""
+    """Find the imports among the syntax nodes of the module `path`, and yield the files that they can refer to."""
     package = PurePosixPath(path).parent
     for node in nodes:
         if isinstance(node, ast.Import):
@@ -145,7 +147,7 @@ def _imported(nodes: Iterable[ast.AST], path: str, files: Mapping[str, bytes]) -
 
 
 def _files_of(module: PurePosixPath, files: Mapping[str, bytes]) -> Iterable[str]:
-    """Return the files of a module and of its parent packages that are in the repository."""
+    """Return those files of a module and of its parent packages that the repository contains."""
     around = [PurePosixPath(*module.parts[: end + 1]) for end in range(len(module.parts))]
     names = [f"{item}/__init__.py" for item in around] + [f"{module}.py"]
     return [name for name in names if name in files]

@@ -27,8 +27,8 @@ def variables(python_path: Iterable[str], home: str) -> dict[str, str]:
     """Return all environment variables of a worker, with a fixed locale, time zone, hash seed and number of threads.
 
     Args:
-        python_path: The folders to import from.
-        home: The home folder, also used for temporary files.
+        python_path: The folders from which the worker imports modules.
+        home: The home folder of the worker, also used for temporary files.
     """
     return {
         "PATH": "/usr/bin:/bin",
@@ -57,10 +57,11 @@ def harness_digest() -> str:
 
 
 def fingerprint(imports: Iterable[str], environment: Path | None = None) -> dict[str, str]:
-    """Return the facts about the environment that an observation depends on: harness, Python, machine and packages.
+    """Return the facts on which a task's results depend: the harness, Python, the machine and the packages' versions.
 
     Args:
-        imports: The packages that the task imports. The result contains the versions of these and their requirements.
+        imports: The packages that the task imports. The result contains their versions and those of the packages that
+            they require.
         environment: The folder that the packages come from; None for the installation of lmrbench.
     """
     return {

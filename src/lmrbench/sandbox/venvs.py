@@ -1,7 +1,8 @@
 """Virtual environments for papers whose requirements the installation of lmrbench does not meet.
 
-`lmrbench setup env build` creates them in the user's cache with pip, which reads the user's configuration, and writes a
-lock file with the digest of each installed package. Papers with the same requirements share an environment.
+`lmrbench setup env build` creates them in the user's cache. It installs the requirements with pip, which reads the
+user's configuration, and then writes a lock file with the digest of each installed package. Papers with the same
+requirements share an environment.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def environment_of(requirements: tuple[str, ...]) -> Path | None:
 
 
 def unmet_requirements(requirements: Iterable[str]) -> list[str]:
-    """Describe each requirement, direct or indirect, that the installation of lmrbench does not meet."""
+    """Return a description of each requirement, direct or indirect, that the installation of lmrbench does not meet."""
     unmet: list[str] = []
     waiting, seen = _applicable(requirements, ()), set[str]()
     while waiting:
@@ -127,7 +128,7 @@ def build(requirements: tuple[str, ...]) -> Path:
 
 
 def build_environments(papers: Iterable[Paper]) -> Iterator[Finished]:
-    """Build the environments that papers need, and yield one message about each paper.
+    """Build the environments that these papers need, and yield one message about each paper.
 
     If an environment can't be built, further papers with the same requirements are skipped without a message.
     """

@@ -1,7 +1,8 @@
 """The host's side of a warm worker: it sends jobs to the worker, and reads the answers without trusting them.
 
-If a worker hangs or dies after a successful start, the candidate is at fault: the outcome contains the results received
-so far, and the worker is lost. If a worker does not start at all, the machine is at fault (SandboxError).
+A warm worker is a sandboxed process that has imported its packages and runs one job after another. If it hangs or dies
+after a successful start, the candidate (the code that the job grades) is at fault: the outcome contains the results
+received so far, and the worker is lost. If a worker does not start at all, the machine is at fault (SandboxError).
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class WarmWorker:
     """
 
     def __init__(self, sandbox: str, connection: Connection, imports: Sequence[str], tree: Path | None = None) -> None:
-        """Wait until the worker has imported the packages.
+        """Tell the worker to import the packages, and wait until it has imported them.
 
         Args:
             sandbox: The name of the back end, for error messages.
@@ -94,7 +95,7 @@ class WarmWorker:
         """Run one job to its end, whatever the candidate does.
 
         Returns:
-            The outcome. If `lost` is set, the worker is closed.
+            The outcome. If its `lost` is true, the worker has been closed.
         """
         began = time.monotonic()
         cases: dict[int, CaseOutcome] = {}
@@ -158,7 +159,7 @@ class WarmWorker:
         self.connection.close()
 
     def _preload(self, modules: Sequence[str]) -> None:
-        """Make the worker import modules, so that every process that it forks for a later job has them.
+        """Make the worker import modules, so that the processes that it forks for later jobs need not import them.
 
         Raises:
             WorkerLostError: The worker does not answer.

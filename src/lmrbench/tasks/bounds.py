@@ -1,4 +1,7 @@
-"""Tolerances and similarities: the allowed differences between an observation and that of the reference."""
+"""Tolerances and similarities: the allowed differences between a submission's observations and the reference's.
+
+An observation is the value that a check returns for one case.
+"""
 
 from __future__ import annotations
 
@@ -40,14 +43,14 @@ class Similarity(Record):
     model: str = ""
 
     def scaled(self, factor: float) -> Similarity:
-        """Return a similarity that allows `factor` times the distance from 1. Its threshold may be negative."""
+        """Return a similarity whose threshold is `factor` times as far below 1. The threshold may be negative."""
         threshold = self.threshold + (1 - factor) * (1 - self.threshold)
         return Similarity.model_construct(threshold=threshold, model=self.model)
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """The allowed differences between an observation and that of the reference.
+    """The allowed differences between a submission's observation and the reference's.
 
     Attributes:
         tolerance: The tolerance of floats.

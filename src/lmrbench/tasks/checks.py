@@ -1,5 +1,7 @@
 """Split a check into its two halves: one draws cases, the other observes them.
 
+In a check, `cases(seed)` yields cases (inputs), and `observe(case)` returns what the task's code computes for one case.
+
 Cases are drawn once for a task and a seed, in a process that never runs a submission. The process that observes the
 reference or a submission gets the drawn cases, `observe`, and the definitions in the check that `observe` needs. It
 does not get `cases`, the helpers of `cases`, or the seed.

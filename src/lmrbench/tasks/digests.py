@@ -30,8 +30,8 @@ def audit_digest(task: Task) -> str:
     """Return the SHA-256 of everything an audit reads.
 
     In addition to what `grading_digest` covers, these are the texts that a solver is given, the logged results, the
-    rewrites, the wrong versions, the reference's time limit, and the author's files `equivalent/<task>.toml` and
-    `decided/<task>.toml`.
+    rewrites (other correct implementations), the wrong versions, the reference's time limit, and the author's files
+    `equivalent/<task>.toml` and `decided/<task>.toml`.
     """
     return files_digest({**_run(task), **_told(task)})
 
@@ -42,7 +42,7 @@ def runs_digest(task: Task) -> str:
 
 
 def suite_digest(tasks: Iterable[Task]) -> str:
-    """Return the SHA-256 of everything that solving and grading a suite's tasks depends on.
+    """Return the SHA-256 of everything that solving and grading a suite's tasks depend on.
 
     The order of the tasks does not matter. Forensic tasks are left out, because they are derived from other tasks on
     demand.
@@ -62,8 +62,8 @@ def files_digest(files: Mapping[str, bytes]) -> str:
 
 
 def _run(task: Task) -> dict[str, bytes]:
-    # The original of a twin on published code can be read only after that code was fetched. It need not be included,
-    # because the digest of the pinned source determines it.
+    # A twin has the code of its original task as a wrong version. If this is published code, it can't be read before it
+    # is fetched. It need not be included, because the digest of the pinned source determines it.
     pinned = {ORIGINAL} if task.tier == "twin" and isinstance(task.files.repository, Tree) else set()
     variants = {
         f"{kind}/{name}": texts[name].encode()

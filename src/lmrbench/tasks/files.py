@@ -1,4 +1,4 @@
-"""Read the files of tasks and papers: text, TOML tables, records and PDFs. All failures are `TaskError`s."""
+"""Read the files of tasks and papers: text, TOML tables, records and PDFs. Every failure raises `TaskError`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def read_text_if_there(file: Path, suite: Path) -> str | None:
     try:
         return None if data is None else data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise TaskError(f"{file}: is not UTF-8 text ({error.reason} at byte {error.start})") from error
+        raise TaskError(f"{file} is not UTF-8 text ({error.reason} at byte {error.start})") from error
 
 
 def read_table(file: Path, suite: Path) -> dict[str, Any]:
@@ -71,7 +71,7 @@ def parsed_table(text: str, file: Path) -> dict[str, Any]:
     except tomllib.TOMLDecodeError as error:
         raise TaskError(f"{file}: {error}") from error
     except RecursionError as error:
-        raise TaskError(f"{file}: is nested too deeply") from error
+        raise TaskError(f"{file} is nested too deeply") from error
 
 
 def validated(model: type[Model], value: object, file: Path, key: str) -> Model:

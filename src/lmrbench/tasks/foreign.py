@@ -50,7 +50,8 @@ def read_foreign(folder: Path, path: str, most: int) -> bytes | None:
         The content, or None if there is no such file.
 
     Raises:
-        SubmissionError: The path leads through a link, or the file is not regular, is too large or cannot be read.
+        SubmissionError: The path leads through a link, or the file is not a regular one, is too large or cannot be
+            read.
     """
     *above, name = PurePosixPath(path).parts
     try:
@@ -58,7 +59,7 @@ def read_foreign(folder: Path, path: str, most: int) -> bytes | None:
             file = os.open(name, _FILE, dir_fd=within)
         with open(file, "rb") as stream:
             if not stat.S_ISREG(os.fstat(file).st_mode):
-                raise SubmissionError(f"{printable(path)}: is not a regular file")
+                raise SubmissionError(f"{printable(path)}: not a regular file")
             data = stream.read(most + 1)
     except FileNotFoundError:
         return None
@@ -67,7 +68,7 @@ def read_foreign(folder: Path, path: str, most: int) -> bytes | None:
             raise SubmissionError(f"{printable(path)}: no such file; links are not followed") from error
         raise SubmissionError(f"{printable(path)}: can't be read: {error.strerror}") from error
     if len(data) > most:
-        raise SubmissionError(f"{printable(path)}: is larger than {most} bytes")
+        raise SubmissionError(f"{printable(path)}: larger than {most} bytes")
     return data
 
 

@@ -1,7 +1,7 @@
 """Load suites and validate their tasks.
 
 A suite is a folder of paper folders; a paper folder contains a `task.toml`. Everything is validated when it is loaded:
-each defect is a `TaskError` that names the file and the key. The files of a paper folder are read once, when its tasks
+a defect raises a `TaskError` that names the file and the key. The files of a paper folder are read once, when its tasks
 are loaded, except those of a pinned source, which are read on access (see `lmrbench.tasks.sources`).
 """
 
@@ -76,7 +76,7 @@ def load_suite(folder: Path | None = None) -> tuple[Task, ...]:
     if suite is not None and suite.suites:
         return _joined(folder, papers)
     if not papers:
-        raise TaskError(f"{folder}: contains no paper folders (folders with a task.toml)")
+        raise TaskError(f"{folder} contains no paper folders (folders with a task.toml)")
     return tuple(task for paper in papers for task in load_paper(paper, suite))
 
 
@@ -154,13 +154,13 @@ def load_repository(folder: Path) -> Mapping[str, bytes]:
     """Load the files of a paper's `repo/`, or those of its source. Files in `overlay/` replace those of the source.
 
     Raises:
-        TaskError: A folder is a link, both `repo/` and a source exist, or task.toml is malformed.
+        TaskError: `repo/` or `overlay/` is a link, both `repo/` and a source exist, or task.toml is malformed.
     """
     file = folder / "task.toml"
     source = read_table(file, folder.parent).get("source")
     for place in (folder / "repo", folder / "overlay"):
         if place.is_symlink():
-            raise TaskError(f"{place}: is a symbolic link; links are not followed in a suite")
+            raise TaskError(f"{place} is a symbolic link; links are not followed in a suite")
     if source is None:
         return folder_files(folder / "repo")
     if (folder / "repo").exists():
@@ -170,7 +170,10 @@ def load_repository(folder: Path) -> Mapping[str, bytes]:
 
 
 def equivalents_file(task: Task) -> Path:
-    """Return the path of `equivalent/<task>.toml`, which lists mutants that are correct, each with the reason."""
+    """Return the path of `equivalent/<task>.toml`, which lists correct mutants, each with the reason.
+
+    A mutant is the reference with one small change, made by an audit.
+    """
     return task.folder / "equivalent" / f"{task.name}.toml"
 
 
@@ -217,7 +220,7 @@ def _files(entry: TaskEntry, folder: Path, key: str, repository: Mapping[str, by
         if read_text_if_there(folder / name, suite) is None:
             raise TaskError(f"{folder / 'task.toml'}: {key}: there is no file {name}")
     if entry.tier == "method" and not entry.check:
-        raise TaskError(f"{folder / 'task.toml'}: {key}.check: is empty; tasks of the tier method need a check")
+        raise TaskError(f"{folder / 'task.toml'}: {key}.check is empty; tasks of the tier method need a check")
     of_source = repository.source.imports if isinstance(repository, Tree) else None
     rewrites = sorted((folder / "rewrites" / entry.name).glob("*.py"))
     return TaskFiles(

@@ -1,4 +1,8 @@
-"""Records of suites, papers, tasks and targets, and the limits that apply to submissions."""
+"""Records of suites, papers, tasks and targets, and the limits that apply to submissions.
+
+A target is a function that a task masks: its body is removed, and a solver has to write it again. The reference is the
+complete, correct repository. A task's check calls the targets and observes the results.
+"""
 
 from __future__ import annotations
 
@@ -75,13 +79,13 @@ class Limits(Record):
     """Limits of one run of a check in a sandbox.
 
     Attributes:
-        seconds: Processor time of the whole check on the reference. A submission gets a multiple of the time that the
-            reference took (see `CHECK_SLOWER`).
-        memory_mb: Memory in addition to what the worker process uses before the check starts.
-        processes: Processes alive at the same time.
-        output_mb: Size of the observations.
-        disk_mb: Size of the files written.
-        open_files: Files open at the same time.
+        seconds: Maximum processor time of the whole check on the reference. A submission gets a multiple of the time
+            that the reference took (see `CHECK_SLOWER`).
+        memory_mb: Maximum memory, in addition to what the worker process uses before the check starts.
+        processes: Maximum number of processes alive at the same time.
+        output_mb: Maximum total size of the observations.
+        disk_mb: Maximum total size of the files written.
+        open_files: Maximum number of files open at the same time.
     """
 
     seconds: float = Field(default=60, gt=0)
@@ -113,8 +117,8 @@ class Suite(Record):
         name: The name of the suite.
         version: Its version. Results under different versions are not comparable.
         categories: The title of each category, by its name. If empty, tasks may name any category.
-        edition: The number of tasks of each category in the published benchmark that the suite follows (the table
-            `[published]`).
+        edition: The number of tasks of each category in the published benchmark that the suite is modelled on, read
+            from the table `[published]`.
         suites: The suites that this one combines, if it has no papers of its own. Each is `core`, `real`, `live`, or a
             path relative to the folder of this suite.
     """
@@ -144,7 +148,7 @@ def _version(text: str) -> str:
     try:
         Version(text)
     except InvalidVersion as error:
-        raise ValueError(f"{text!r} is not a version, such as 1.2.0") from error
+        raise ValueError(f"{text!r} is not a version; expected, for example, 1.2.0") from error
     return text
 
 
@@ -169,7 +173,7 @@ class Paper(Record):
         slug: The short name of the paper, which is also the name of its folder.
         title: The title.
         year: The year of publication.
-        venue: The venue.
+        venue: The conference or journal.
         url: The address of the paper.
         code: The address of the code that the authors published.
         published: The date of the paper's first version on arXiv, or else the date of the proceedings.
@@ -205,11 +209,11 @@ class Paper(Record):
 class TaskFiles:
     """The files of a task, read when the task is loaded.
 
-    They are not read again later, so the task's digest covers exactly the bytes that are graded. Instances are compared
-    by identity. A text is "" if the paper folder does not contain the file.
+    The files are not read again later, so the task's digest covers exactly the bytes that are graded. Instances are
+    compared by identity. The text of a file that the paper folder does not contain is "".
 
     Attributes:
-        repository: The files of the reference repository, by path.
+        repository: The contents of the files in the reference repository, by path.
         check: The text of the check.
         summary: The summary of the paper, written for lmrbench in Markdown.
         rewrites: The code of each rewrite, another correct implementation, by name.
@@ -218,7 +222,8 @@ class TaskFiles:
         decided: The text of `decided/<task>.toml` (see `loading.decided_file`).
         deviations: The text of `deviations.toml`, the pool of changes that forensic tasks are made from.
         results: The metrics that the reference's experiment logged, as JSON; "" if a solver does not see them.
-        shown: Goal files that a solver sees unmasked and submits whole, by path.
+        shown: The contents of files that a solver sees unmasked and submits whole, by path. Forensic tasks have such
+            files instead of targets.
         imports: The top-level imports that the task needs; None for all imports of the repository and the check.
     """
 
@@ -237,11 +242,13 @@ class TaskFiles:
 
 @dataclass(frozen=True)
 class DrawId:
-    """The facts about a draw that make up the name of its forensic task.
+    """The parameters of a draw, which determine the name of its forensic task.
+
+    A draw chooses deviations, small changes of a program that the solver of the task has to find.
 
     Attributes:
         count: The number of deviations.
-        seed: The seed.
+        seed: The seed that determines which deviations are drawn.
         entangled: Whether several deviations come from the same stage of the experiment, instead of one from each.
     """
 
@@ -255,15 +262,16 @@ class DrawId:
 
 
 class Draw(Record):
-    """Deviations from the paper that were drawn from its pool, which define a forensic task.
+    """The deviations that were drawn from a paper's pool for one forensic task.
 
     Attributes:
-        count: The number of deviations.
-        seed: The seed.
+        count: See `DrawId`.
+        seed: See `DrawId`.
         entangled: See `DrawId`.
-        attempt: The index of the first attempt that gave a fair draw (see `lmrbench.grading.forging`).
+        attempt: The index of the first attempt that gave a fair draw: the changed program trains, and the deviations
+            can be found from its logs (see `lmrbench.grading.forging`).
         deviations: The names of the deviations.
-        witness: The number of runs after which a search that knows the pool finds the deviations.
+        witness: The number of runs after which a search that knows the pool finds the deviations; None if unknown.
     """
 
     count: int = Field(ge=1)
@@ -283,12 +291,12 @@ class TaskEntry(Record):
     """A task as defined by a `[[task]]` of task.toml.
 
     Attributes:
-        name: The name of the task.
+        name: The name of the task, unique within its paper.
         tier: The tier, `function` or `method`. Forensic tasks and twins are derived from other tasks.
-        category: The category.
+        category: The name of the task's category, such as `decoding`.
         targets: The functions that are masked.
         instruction: What to implement, in Markdown.
-        context: The files that the prompt shows in addition to the goal files.
+        context: The files that the prompt shows in addition to the files with targets.
         only_logs: Facts about a method that only its logged results reveal. Prompts state them, because nothing can be
             run in the prompt setting.
         check: The file with `cases(seed)` and `observe(case)`; "" for a task that cannot be graded.
@@ -296,7 +304,7 @@ class TaskEntry(Record):
             lists or, without a source, all imports of the repository and the check.
         tolerance: The tolerance of floats in observations.
         tolerances: Tolerances for single top-level keys of the observations.
-        similarities: Similarities for the texts in single top-level keys of the observations.
+        similarities: How similar texts must be, for single top-level keys of the observations.
         limits: The limits of a run of the check.
     """
 
@@ -326,7 +334,7 @@ class Task(TaskEntry):
         files: The files of the task.
         siblings: The targets of the paper's other tasks of this tier. They are masked too.
         twin_of: The id of the original task of a twin; "" for other tasks.
-        draw: The draw of a forensic task.
+        draw: The draw of a forensic task; None for other tasks.
         beside: The ids of all tasks in the paper's task.toml, by tier. They are needed for warnings, because the
             workspace of a task in one tier may contain the answers to tasks of another tier.
     """
@@ -355,7 +363,7 @@ class Task(TaskEntry):
 
     @property
     def bounds(self) -> Bounds:
-        """The allowed differences between an observation and that of the reference."""
+        """The allowed differences between a submission's observations and the reference's."""
         return Bounds(self.tolerance, self.tolerances, self.similarities)
 
     @property

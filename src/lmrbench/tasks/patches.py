@@ -1,4 +1,6 @@
-"""Apply a unified diff to the goal files of a task (its files with targets), where `git apply` would apply it.
+"""Apply a unified diff to the goal files of a task, at the places at which `git apply` would apply it.
+
+The goal files are the files that make up a submission, usually those that contain the masked functions.
 
 If the lines of a hunk are not at the place that its header names, the hunk is applied at the nearest place where they
 are; of two equally near places, the later one is tried first. Git applies some hunks only at the start or end of a
@@ -29,7 +31,7 @@ _ESCAPED = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t
 
 
 def patched(masked: Mapping[str, bytes], diff: str) -> tuple[dict[str, str], tuple[str, ...]]:
-    """Apply a unified diff to the goal files. Its paths may be relative to the workspace or to the repository.
+    """Apply a unified diff to the goal files. Paths in the diff may be relative to the workspace or to the repository.
 
     Args:
         masked: The goal files as the solver saw them, by path.
@@ -56,9 +58,9 @@ def patched(masked: Mapping[str, bytes], diff: str) -> tuple[dict[str, str], tup
             warnings.append(f"{printable(_without_prefix(name))}: changed, but not a goal file; left out")
             continue
         if new == _NOWHERE:
-            raise SubmissionError(f"{goal}: the diff deletes it")
+            raise SubmissionError(f"{goal}: the diff deletes this file")
         if patch.is_binary_file:
-            raise SubmissionError(f"{goal}: the diff is binary")
+            raise SubmissionError(f"{goal}: the diff of this file is binary")
         if _goal(new, code) is None:
             warnings.append(f"{goal}: renamed to {printable(_without_prefix(new))}; the change is applied to {goal}")
         base = "" if old == _NOWHERE else code[goal]

@@ -53,15 +53,16 @@ def select_with_draws(
 ) -> tuple[tuple[Task, ...], list[Drawn]]:
     """Select tasks as `select` does, and draws of forensic tasks.
 
-    Forensic tasks are not among the tasks of a suite, because they are made from draws on demand. The id of a forensic
-    task, such as `dpo/forensic_3_17`, selects its draw in any tier.
+    A draw is a random choice of deviations, small changes of a program that the solver of a forensic task has to find.
+    Forensic tasks are made from draws on demand, so they are not among the tasks of a suite. The id of a forensic task,
+    such as `dpo/forensic_3_17`, selects its draw in any tier.
 
     Args:
         tasks: The tasks to select from.
         patterns: See `select`. In the forensic tier, they select papers.
         tier: See `select`.
         fresh: The seed of new draws of 1 to 12 deviations, which replace the published draws; used in the forensic tier
-            only. Half of the draws with several deviations are entangled.
+            only. Half of the draws with several deviations are entangled (see `DrawId`).
 
     Returns:
         The selected tasks, and the selected draws, each with a task of its paper.
@@ -96,7 +97,7 @@ def select_with_draws(
 def _fresh(seed: int, number: int) -> list[DrawId]:
     """Return the new draws of the paper with index `number`.
 
-    Over all papers, half of the draws of each size above 1 are entangled.
+    Across all papers, half of the draws of each size above 1 are entangled.
     """
     return [DrawId(count, seed, count > 1 and (number + place) % 2 == 1) for place, count in enumerate(LADDER)]
 
@@ -117,7 +118,7 @@ def paper_task(tasks: Iterable[Task], paper: str) -> Task:
 
 
 def gradable(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], str]:
-    """Return the tasks that have a check, and a message that names the tasks without one; "" if there are none.
+    """Return the tasks that have a check, and a message that names the tasks without one, or "" if all have one.
 
     Imported tasks may lack a check. Raises TaskError if tasks are given and none of them has a check.
     """

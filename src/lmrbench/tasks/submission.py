@@ -1,4 +1,4 @@
-"""Submissions: the code of a system for a task."""
+"""Submissions: the code that a system (a model, an agent or a person) wrote for a task."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Answer(NamedTuple):
     Attributes:
         system: The name of the system.
         task: The id of the task.
-        sample: The number of the sample, from 0.
+        sample: The number of the sample (one attempt of the system at the task), from 0.
     """
 
     system: str
@@ -46,8 +46,8 @@ class Submission(StoredRecord):
         task: The id of the task.
         sample: The number of the sample, from 0.
         label: A description of the sample.
-        code: The Python text of each goal file (a file with masked functions), by path. Or a single text that contains
-            all masked functions, such as the response of a model.
+        code: Either the Python text of each goal file (a file with masked functions), by path, or a single text that
+            contains all masked functions, such as the response of a model.
         warnings: One line for each part of the answer that was left out when the submission was collected.
     """
 
@@ -71,7 +71,7 @@ class Submission(StoredRecord):
 
 
 class ForeignSubmission(Submission):
-    """A submission from a file that another program wrote, and that may have unknown keys."""
+    """A submission read from a file that another program wrote. It may have unknown keys."""
 
     @model_validator(mode="after")
     def _known_keys(self) -> ForeignSubmission:

@@ -60,7 +60,7 @@ def folder_files(folder: Path) -> dict[str, bytes]:
     try:
         for number, path in enumerate(_below(folder, folder)):
             if number == _MOST_FILES:
-                raise TaskError(f"{folder}: contains more than {_MOST_FILES} files and folders, linked ones included")
+                raise TaskError(f"{folder} contains more than {_MOST_FILES} files and folders, linked ones included")
             if path.is_file():
                 with path.open("rb") as file:
                     data = file.read(left + 1)
@@ -130,7 +130,7 @@ def workspace_files(task: Task, inputs: Inputs) -> dict[str, bytes]:
 
     Args:
         task: A task of any tier.
-        inputs: The view of the code.
+        inputs: The view of the code (see `export_workspace`).
     """
     masked = masked_files(task)
     shown = {"full": tuple(masked), "paper+file": task.goal_files, "paper": ()}[inputs]
@@ -158,7 +158,7 @@ def export_workspace(task: Task, folder: Path, inputs: Inputs = "full") -> None:
     files = workspace_files(task, inputs)
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
-        raise UsageError(f"{folder}: is not empty; choose an empty or new folder for the workspace")
+        raise UsageError(f"{folder} is not empty; choose an empty or new folder for the workspace")
     for path, data in files.items():
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -215,12 +215,12 @@ def _below(folder: Path, root: Path) -> Iterator[Path]:
         if is_litter(PurePosixPath(path.relative_to(root).as_posix())):
             continue
         if path.is_symlink() and not path.resolve().is_relative_to(root.resolve()):
-            raise TaskError(f"{path}: is a link to a path outside the folder; remove it")
+            raise TaskError(f"{path} is a link to a path outside the folder; remove it")
         yield path
         if path.is_dir():
             yield from _below(path, root)
         elif not path.is_file():
-            raise TaskError(f"{path}: is neither a file nor a folder")
+            raise TaskError(f"{path} is neither a file nor a folder")
 
 
 def _without_outputs(data: bytes, place: str) -> bytes:
@@ -230,7 +230,7 @@ def _without_outputs(data: bytes, place: str) -> bytes:
             if cell["cell_type"] == "code":
                 cell |= {"outputs": [], "execution_count": None}
     except (ValueError, KeyError, TypeError) as error:
-        raise TaskError(f"{place}: is not a notebook") from error
+        raise TaskError(f"{place} is not a Jupyter notebook") from error
     return json.dumps(notebook, indent=1, ensure_ascii=False).encode() + b"\n"
 
 

@@ -50,7 +50,7 @@ def wrong_versions(folder: Path, task: str) -> dict[str, str]:
     text = read_text_if_there(file, folder.parent)
     edited = _edited_versions(parsed_table(text, file), file) if text is not None else {}
     if twice := sorted(whole.keys() & edited.keys()):
-        raise TaskError(f"{file}: {twice[0]}: the file {task}/{twice[0]}.py has the same name; remove one")
+        raise TaskError(f"{file}: {twice[0]}: the file {task}/{twice[0]}.py has the same name; remove one of them")
     return dict(sorted({**whole, **edited}.items()))
 
 
@@ -62,7 +62,7 @@ def breaks_only_edge_cases(text: str) -> bool:
 def _edited_versions(table: dict[str, Any], file: Path) -> dict[str, str]:
     base = table.pop("base", None)
     if not isinstance(base, str):
-        raise TaskError(f"{file}: base: is missing; add the text that the edits apply to")
+        raise TaskError(f"{file}: the key `base` is missing; add the text that the edits apply to")
     return {
         name: _text(validated(EditedVersion, entry, file, name), base, f"{file}: {name}")
         for name, entry in table.items()
@@ -70,7 +70,7 @@ def _edited_versions(table: dict[str, Any], file: Path) -> dict[str, str]:
 
 
 def _text(version: EditedVersion, base: str, where: str) -> str:
-    """Return the text of a version's file. The blank lines after its docstring are those of `ruff format`."""
+    """Return the text of a version's file, with as many blank lines after its docstring as `ruff format` writes."""
     code = edited(base, version.edits, where).removesuffix("\n")
     gap = "\n\n" if code.startswith(("def ", "class ", "@")) else "\n"
     return f'"""{version.why}"""\n{gap}{code}\n'

@@ -1,4 +1,8 @@
-"""The audit of a function-tier task: measure how reliably its check accepts correct code and rejects wrong code."""
+"""The audit of a task of the function tier: measure how reliably its check accepts correct code and rejects wrong code.
+
+The reference implementation is called the golden. A *rewrite* is another correct implementation; the rewrite named
+`plain` is short and may fail in edge cases. A *margin* is a difference from the golden, divided by the tolerance.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +28,7 @@ from lmrbench.tasks.wrong import breaks_only_edge_cases
 
 # The number of seeds for rewrites. The golden and the plain rewrite run under all seeds.
 SEEDS_FOR_REWRITES = 25
-# The number of seeds for costly cases, and for the golden with two threads.
+# The number of seeds for costly cases (a large share of the check's time), and for the golden with two threads.
 SEEDS_FOR_COSTLY = 10
 
 _TWO_THREADS = """
@@ -165,10 +169,10 @@ def variant_files(task: Task, texts: Mapping[str, str]) -> dict[str, Mapping[str
 
     Args:
         task: The task.
-        texts: The source code of each version, by its name.
+        texts: The source code of each version, by the version's name.
 
     Returns:
-        The files of the repository with each version, by its name; None for a version that can't be inserted.
+        The files of the repository with each version, by the version's name; None if it can't be inserted.
     """
     return {
         label: _files(task, Submission(system="audit", task=task.id, code=dict.fromkeys(task.goal_files, text)))
@@ -184,7 +188,7 @@ def _files(task: Task, submission: Submission) -> Mapping[str, bytes] | None:
 
 
 def _rounding_margins(laboratory: Laboratory) -> list[float]:
-    """Return the margins after single precision is replaced by double precision, for cases that can be compared."""
+    """Return the golden's margins when it runs in double instead of single precision, for comparable cases."""
     golden = repository_files(laboratory.task)
     precise = [
         Trial("golden", golden, seed, observe=laboratory.observing + _IN_DOUBLE_PRECISION)

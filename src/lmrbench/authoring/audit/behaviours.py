@@ -1,9 +1,9 @@
-"""Mutants of behaviour: functions that are wrong in some regime (dtype, state, memory layout, order of use) only.
+"""Mutants of behaviour: variants of a target (a masked function) that are wrong only under some conditions.
 
-Each is made by a decorator from `inside.wrappers`, which is placed directly above the target's `def`. The choice of
-decorators depends on the target's signature, on the settings of `self` that its body reads, and on the values that
-parameters and settings have while the check runs (`inside.recordings`). `numerics` contains similar mistakes that are
-changes of the body.
+Such a condition is a dtype, a state, a memory layout or an order of calls. A decorator from `inside.wrappers`, which is
+placed directly above the target's `def`, makes the mistake. The choice of decorators depends on the target's signature,
+on the settings of `self` that its body reads, and on the values that parameters and settings have while the check runs
+(`inside.recordings`). `numerics` makes further mutants of behaviour, by changing expressions in the body.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ class Behaviour:
 
     Attributes:
         name: The name of the decorator in `inside.wrappers`.
-        settings: A function that yields the decorator's arguments for each mutant of a subject.
+        settings: A function that takes a subject (the facts about a target) and yields the decorator's arguments, once
+            for each mutant.
         why: A description of the mistake.
         certain: Whether the mutant is wrong whenever it has an effect. Otherwise it counts only if some input shows a
             difference.
@@ -55,7 +56,7 @@ def with_decorator(data: bytes, target: Target, decorator: str) -> bytes:
 
     Args:
         data: The content of the file that contains the target.
-        target: The target.
+        target: The function to decorate.
         decorator: The expression after `@`, as returned by the function `decorator`.
     """
     text, encoding = decode(data)
@@ -84,7 +85,7 @@ def behavioural_mutants(data: bytes, target: Target, calls: Sequence[RecordedCal
 
     Args:
         data: The content of the file that contains the target.
-        target: The target.
+        target: The function to mutate.
         calls: Recorded calls of the target.
     """
     function = find(data, target.qualname)

@@ -2,6 +2,13 @@
 
 A certificate records the audit digest of its task and `AUDITOR`, and is stale when either has changed. The file
 `certificate.json` in a paper's folder contains the certificates of the paper's tasks, by task name.
+
+An audit runs a task's check on the reference implementation, which is called the golden, and on variants of it:
+
+- rewrites, other correct implementations; the rewrite `plain` need only pass the ordinary cases;
+- wrong versions, which contain a plausible mistake; some of them fail only in edge cases;
+- mutants, which contain a generated mistake: in one expression or, for mutants of behaviour, only for some inputs;
+- cheats, answers that need no understanding of the task.
 """
 
 from __future__ import annotations
@@ -28,7 +35,7 @@ AUDITOR = 2
 MUTATION_SCORE = 0.95
 # The largest share of an answer that a file of a workspace may contain.
 LEAK_SHARE = 0.3
-# The smallest numbers of functions, files and lines that a task of the method tier masks.
+# The smallest numbers of functions, files and lines that a task of the method tier must mask.
 METHOD_FUNCTIONS, METHOD_FILES, METHOD_LINES = 3, 2, 80
 # The largest share of the tolerance that a rewrite may use, so that it passes under every seed.
 RIGHT_MARGIN = 0.5
@@ -39,7 +46,7 @@ CHECK_SECONDS: Mapping[Tier, float] = {"function": 0.6, "twin": 0.6, "method": 1
 
 
 class GoldenRuns(Record):
-    """Repeated runs of the golden.
+    """The results of repeated runs of the golden.
 
     A margin is a difference divided by the tolerance. A difference that no tolerance allows, such as another shape, has
     no margin.
@@ -47,10 +54,10 @@ class GoldenRuns(Record):
     Attributes:
         runs: The number of runs.
         cases: The number of cases in all runs.
-        flakes: The number of cases that differ from the first run by more than the tolerance.
+        flakes: The number of cases whose result differs from that of the first run by more than the tolerance.
         worst_margin: The largest margin; None if the difference in a case has no margin.
-        rounding_margin: The largest margin after single precision is replaced by double precision, over the cases in
-            which that is possible; None if it was not measured.
+        rounding_margin: The largest margin when the golden runs in double instead of single precision, over the cases
+            for which this is possible; None if it was not measured.
     """
 
     runs: int
@@ -61,16 +68,16 @@ class GoldenRuns(Record):
 
 
 class Variant(Record):
-    """One rewrite, wrong version or cheat.
+    """The result for one rewrite, wrong version or cheat.
 
     Attributes:
-        name: Its name.
-        passed: Whether all cases accept it: a rewrite under every seed with which it ran, any other variant under at
-            least one seed.
-        correct: Whether all ordinary cases accept it, under the same seeds.
+        name: The name of the variant.
+        passed: Whether all cases accept it. A rewrite must be accepted under every seed under which it ran; for other
+            variants, one seed is enough.
+        correct: Whether all ordinary cases accept it, under every seed or under one, as for `passed`.
         rejected_by: The first case that rejects it; empty if none does.
-        margin: The largest margin of its cases; for a wrong version or cheat, under the seed where this is smallest.
-            None if a difference has no margin, or if the variant does not run.
+        margin: The largest margin over its cases. For a rewrite, this is the maximum over all seeds; for other
+            variants, the minimum over the seeds. None if a difference has no margin, or if the variant does not run.
         closest: The case in which a rewrite has its largest margin.
         fails: The cases that reject a rewrite under at least one seed.
         edge: Whether a wrong version breaks only edge cases.
@@ -101,8 +108,8 @@ class Survivor(Record):
         id: The id of the mutant.
         operator: The name of the operator that made it.
         diff: Its difference from the golden.
-        told_apart_by: An input beyond the cases of the check that distinguishes the mutant from the golden, and the
-            difference; empty if none is known.
+        told_apart_by: An input that distinguishes the mutant from the golden but is not among the check's cases, and
+            the difference; empty if none is known.
     """
 
     id: str
@@ -153,19 +160,22 @@ Place = Literal["paper", "text", "code"]
 
 
 class Visible(Record):
-    """The evidence that a solver can know all that the check of a method requires.
+    """The evidence that a solver of a method-tier task can find out everything that its check requires.
+
+    A task of this tier masks all functions that implement a method, and gives the solver the logged results of an
+    experiment. Each mutant that the check rejects must change these results or violate a sentence in the task's texts.
 
     Attributes:
         functions: The number of masked functions.
-        files: The number of files that they are in.
-        lines: The number of lines of these functions.
+        files: The number of files that contain them.
+        lines: The total number of lines of these functions.
         results_hold: Whether the golden reproduces the logged results.
         rejected: The number of mutants of one expression that the check rejects.
         shown: The number of rejected mutants that change the logged results.
         decided: The number of rejected mutants that do not change the results, but violate a sentence that a solver
             reads.
         undecided: The rejected mutants that do neither.
-        sentences: The sentences that decide mutants, by the place where a solver reads them.
+        sentences: The sentences that rejected mutants violate, by the place where a solver reads them.
         only_logs: The facts that only the logged results reveal.
     """
 
@@ -194,7 +204,10 @@ class Visible(Record):
                 "the golden does not reproduce the logged results; run `lmrbench task results` to write them again"
             )
         if self.undecided:
-            found.append(f"{len(self.undecided)} rejected mutants neither change the results nor violate a sentence")
+            found.append(
+                f"{len(self.undecided)} rejected mutants neither change the logged results nor violate a sentence of "
+                "the task's texts"
+            )
         return tuple(found)
 
 
@@ -204,8 +217,8 @@ class CheckCost(Record):
     Attributes:
         cases: The number of cases.
         edge: The number of edge cases among them.
-        seconds: Processor seconds.
-        peak_mb: The largest memory of a process, in megabytes.
+        seconds: The processor time, in seconds.
+        peak_mb: The peak memory of any process, in megabytes.
         output_bytes: The size of all observations, in bytes.
     """
 
@@ -219,7 +232,8 @@ class CheckCost(Record):
 class Certificate(StoredRecord):
     """Everything that the audit of one task measured.
 
-    A twin needs no rewrites. Its wrong versions are correct code for its original task.
+    A twin (a task made from another one by altering a detail of its paper) needs no rewrites. Its wrong versions are
+    correct code for the original task.
 
     Attributes:
         task: The id of the task.
@@ -231,18 +245,21 @@ class Certificate(StoredRecord):
         mask_rejected: Whether an ordinary case rejects the masked repository.
         rewrites: The results for the rewrites.
         wrong: The results for the wrong versions.
-        cheats: The results for the answers that need no understanding of the task.
+        cheats: The results for the cheats.
         mutation: The results for the mutants of one expression.
         behavioural: The results for the mutants of behaviour; None except in the function tier.
         leak: The largest share of the answer in a single file of the workspace.
         missing: Literals and names that the golden uses, but that are not in the workspace.
-        proposed_tolerance_factor: The factor for the tolerance that separates correct from wrong code best; None if no
-            factor is proposed.
+        proposed_tolerance_factor: The factor by which to multiply the tolerance so that it separates correct from wrong
+            code best; None if no factor is proposed.
         cost: The cost of the check.
-        oracles: The names in the check that hold or compute the target's result; None if not measured.
-        fixed_inputs: The share of cases whose observation does not depend on the seed; None if not measured.
+        oracles: The names of the check's variables and functions whose values or results are a target's result; None if
+            not measured.
+        fixed_inputs: The share of cases that have the same observation under another seed or that an empty answer
+            passes; None if not measured.
         tier: The tier of the task.
-        visible: The evidence that a solver can know all that the check requires; None except in the method tier.
+        visible: The evidence that a solver can find out everything that the check requires; None except in the method
+            tier.
         runs: The `runs_digest` of the task; empty if an older version wrote the certificate.
     """
 
@@ -280,7 +297,7 @@ class Certificate(StoredRecord):
         if self.golden.flakes:
             found.append(f"the golden differs from itself in {self.golden.flakes} of {self.golden.cases} cases")
         if not self.mask_rejected:
-            found.append("the mask passes")
+            found.append("the check accepts the masked repository")
         for item in self.rewrites:
             if not (item.correct if item.name == PLAIN else item.passed):
                 found.append(f"the rewrite {item.name} fails in {item.rejected_by}")
@@ -288,14 +305,14 @@ class Certificate(StoredRecord):
                 found.append(f"the rewrite {item.name} uses {item.margin:.2f} of the tolerance in {item.closest}")
             if item.seconds is not None and item.seconds > RIGHT_SECONDS:
                 found.append(f"the rewrite {item.name} uses {item.seconds:.2f} of a time limit")
-        found += [f"the wrong version {item.name} is robust" for item in self.wrong if item.passed]
+        found += [f"the check accepts the wrong version {item.name}" for item in self.wrong if item.passed]
         found += [
-            f"the wrong version {item.name} is correct, though it breaks more than edge cases"
+            f"all ordinary cases accept the wrong version {item.name}, which is not marked as breaking only edge cases"
             for item in self.wrong
             if item.correct and not item.passed and not item.edge
         ]
-        found += [f"the cheat that {item.name} passes" for item in self.cheats if item.correct]
-        found += [f"the check is an oracle: {name} gives the target's result" for name in self.oracles or ()]
+        found += [f"the check accepts the cheat that {item.name}" for item in self.cheats if item.correct]
+        found += [f"the check contains an oracle: {name} gives the target's result" for name in self.oracles or ()]
         if self.tier != "twin" and len(self.rewrites) < 3:
             found.append(f"{len(self.rewrites)} rewrites, fewer than 3")
         if self.tier != "twin" and all(item.name != PLAIN for item in self.rewrites):
@@ -311,7 +328,7 @@ class Certificate(StoredRecord):
         if self.leak.share > LEAK_SHARE:
             found.append(f"{self.leak.place} contains {self.leak.share:.0%} of the answer, more than {LEAK_SHARE:.0%}")
         if self.missing.literals:
-            found.append(f"no text states the constant {self.missing.literals[0]}")
+            found.append(f"no text in the workspace states the constant {self.missing.literals[0]}")
         return (*found, *(self.visible.shortfalls if self.visible else ()))
 
 
@@ -371,7 +388,7 @@ def _read(task: Task) -> dict[str, object]:
     try:
         entries = json.loads(read_text_if_there(file, task.folder.parent) or "{}")
     except (ValueError, RecursionError) as error:
-        raise RecordError(f"{file}: is not JSON: {error}; audit the paper's tasks again") from error
+        raise RecordError(f"{file} is not valid JSON: {error}; audit the paper's tasks again") from error
     if not isinstance(entries, dict):
-        raise RecordError(f"{file}: is not an object of certificates; audit the paper's tasks again")
+        raise RecordError(f"{file} is not a JSON object of certificates by task; audit the paper's tasks again")
     return entries

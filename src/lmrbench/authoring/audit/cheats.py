@@ -37,7 +37,7 @@ def cheats(task: Task, known_seed: int) -> Iterator[Submission]:
 
     Args:
         task: The task to cheat on.
-        known_seed: A seed. One of the cheats recognizes this seed, and is correct under no other.
+        known_seed: The seed that one of the cheats recognizes. This cheat is correct only under this seed.
     """
     for label, statements in _BODIES.items():
         yield with_bodies(task, "cheat", dict.fromkeys(task.targets, statements), label)

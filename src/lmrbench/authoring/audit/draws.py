@@ -1,4 +1,8 @@
-"""Audit the draws of forensic tasks in a suite: the published draws, or new ones."""
+"""Audit the draws of forensic tasks in a suite: the published draws, or new ones.
+
+In a forensic task, a solver finds a few changes of a program by means of its logs. A draw picks these changes from the
+pool of a paper.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ from lmrbench.tasks.selection import select_with_draws
 def audit_draws(
     suite: Path, patterns: Iterable[str], fresh: int | None, sandbox: str, workers: int | None, stages: Stages
 ) -> list[AuditedDraw]:
-    """Test whether forensic draws are fair (see `grading.forging`), and how much two threads change their logs.
+    """Test whether draws are fair (see `grading.forging`), and measure how much two threads change their logs.
 
     Args:
         suite: The folder of the suite.
@@ -29,7 +33,7 @@ def audit_draws(
         The results, one for each draw.
 
     Raises:
-        TaskError: A pattern selects nothing, or no fair draw with some number of deviations was found.
+        TaskError: A pattern selects nothing, or no fair draw was found for one of the requested numbers of changes.
     """
     _, draws = select_with_draws(load_suite(suite), patterns, "forensic", fresh)
     found = []

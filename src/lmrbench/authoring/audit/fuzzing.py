@@ -1,8 +1,9 @@
-"""Fuzzing: search for inputs beyond the cases of a check that distinguish a variant from the golden.
+"""Fuzzing: search for inputs, other than a check's own cases, that distinguish a variant of the code from the golden.
 
-The golden and the variant run on variations of the check's cases (`inside.widening`). A case counts only if the golden
-returns finite values that double precision confirms; otherwise the correct result is unknown. If no such case
-distinguishes a variant from the golden, the variant is taken to have no visible effect.
+The golden is the reference implementation. It and the variant run on *widened* cases, which are variations of the
+check's cases (`inside.widening`). A case counts only if the golden returns finite values that double precision
+confirms; otherwise the correct result is unknown. If no such case distinguishes a variant from the golden, the variant
+is taken to have no visible effect.
 """
 
 from __future__ import annotations
@@ -47,10 +48,10 @@ def told_apart(
     Args:
         laboratory: The laboratory of the task.
         variants: The files of the repository with each variant, by the variant's name.
-        owner: The owner of the variants' code.
+        owner: The owner of the variants' code. Workers are shared only between jobs of the same owner.
 
     Returns:
-        A text with the first such case and the difference, for each variant that differs, by the variant's name.
+        The first such case and the difference, as a text, for each variant that differs, by the variant's name.
     """
     if not variants:
         return {}

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from lmrbench.tasks.model import Task
 
-# The largest numbers of words in an instruction: before the first section, with one target and with several, and in
-# each section.
+# The largest numbers of words in an instruction: before its first section (for one target, and for several targets),
+# and in each section.
 _ONE_TARGET, _SEVERAL_TARGETS, _SECTION = 150, 250, 120
 _HEADING = re.compile(r"^## +(.+)$", re.MULTILINE)
 

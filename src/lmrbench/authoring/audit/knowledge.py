@@ -1,8 +1,9 @@
 """Find weaknesses of a check that give results away: oracles and fixed inputs.
 
-An *oracle* is a name in the check, reachable from `observe`, that holds or computes the target's result. *Fixed inputs*
-are cases that have the same observation under every seed, and cases that an empty answer passes (see `grading.given`).
-A solver that has seen one grading can answer fixed inputs from a table.
+An *oracle* is a variable of the check that contains a target's result, or a function of the check that computes it
+without the target. A submission could read or call it while `observe` runs. *Fixed inputs* are cases that have the same
+observation under another seed, and cases that an empty answer passes (see `grading.given`). A solver that has seen one
+grading can answer fixed inputs from a table.
 """
 
 from __future__ import annotations
@@ -61,7 +62,10 @@ def fixed_inputs(laboratory: Laboratory) -> float:
 
 
 def oracles(laboratory: Laboratory) -> tuple[str, ...]:
-    """Return the names in a check that hold or compute the target's results without calling the target."""
+    """Return the names of a check's variables that contain the targets' results, and of its functions that return them.
+
+    Functions that call a target do not count, nor do variables that are set after the call.
+    """
     task = laboratory.task
     targets = [(target.file, target.qualname) for target in task.targets]
     job = replace(
@@ -69,7 +73,7 @@ def oracles(laboratory: Laboratory) -> tuple[str, ...]:
         observe=laboratory.observing + _WATCHED.format(place=PLACE, targets=targets),
     )
     [(_, outcome)] = laboratory.observe("oracles", [job])
-    # For each name, one entry per case in which it occurs and the target returns: whether its value is a result.
+    # For each name, one entry per case in which it occurs and a target returns: whether its value is a target's result.
     found: dict[str, list[bool]] = defaultdict(list)
     for case in outcome.cases:
         if case.status == "observed":

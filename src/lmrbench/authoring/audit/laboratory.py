@@ -1,6 +1,8 @@
 """The laboratory of an audit: run a task's check on changed repositories, and compare the results with the golden's.
 
-Code that comes with the suite has one owner, so the variants of a task share warm workers.
+The golden is the reference implementation. A margin is a difference from its results, divided by the tolerance; a case
+with a margin above 1 rejects the changed repository, which is called a variant. Workers are shared only between jobs of
+the same owner. All code that comes with the suite has the same owner, so the variants of a task share warm workers.
 """
 
 from __future__ import annotations
@@ -39,10 +41,10 @@ class Trial:
 
     Attributes:
         name: The name of the variant.
-        files: The repository, by path.
+        files: The contents of the repository's files, by path.
         seed: The seed of the cases.
         owner: The owner of the code. Workers are shared only between trials of the same owner.
-        observe: The source code of another `observe`; None for the check's own.
+        observe: The source code of a function to use in place of the check's `observe`; None for the check's own.
         cases: The numbers of the cases to run; None for all.
         case_seconds: The time limit of each case, or `SLOWER` times the golden's time if that is more.
         until: The point at which the run may end: after all cases, at the first case that rejects the variant, or when
@@ -86,9 +88,9 @@ class Laboratory:
     """A task whose golden was observed under all seeds, and a pool of workers that runs trials.
 
     Attributes:
-        task: The task.
-        seeds: The seeds.
-        pool: The pool.
+        task: The audited task.
+        seeds: The seeds under which the golden was observed.
+        pool: The workers that run trials.
         advance: Called with the name of a stage, the number of its finished jobs, and their total.
         imports: The installed packages that the task imports.
         goldens: The golden's observations, by seed.
@@ -132,7 +134,7 @@ class Laboratory:
 
         Args:
             stage: The name of the stage, for `advance`.
-            trials: The trials.
+            trials: The trials to run.
 
         Yields:
             Each trial and its result, in the order in which the trials end.
@@ -145,7 +147,7 @@ class Laboratory:
 
         Args:
             stage: The name of the stage, for `advance`.
-            jobs: The jobs.
+            jobs: The jobs to run.
 
         Yields:
             The number of each job and its outcome, in the order in which the jobs end.
@@ -159,7 +161,7 @@ class Laboratory:
         """Return a job that observes cases with a repository.
 
         Args:
-            files: The repository, by path.
+            files: The contents of the repository's files, by path.
             seed: The seed of the check's cases, and of random numbers while they are observed.
             cases: Cases to use instead of the check's own.
             owner: The owner of the code.
@@ -198,8 +200,8 @@ class Laboratory:
             stage: The name of the stage, for `advance`.
             files: The files of the repository with each variant, by the variant's name; None for a variant that can't
                 be inserted into the repository.
-            seeds: The seeds.
-            must_pass: Whether a variant passes only if every seed accepts it. Otherwise it passes if any seed does.
+            seeds: The seeds to run each variant under.
+            must_pass: Whether a variant passes only if it is accepted under every seed. Otherwise, one seed is enough.
             case_seconds: See `Trial`.
             seeds_for_costly: The number of seeds under which the costly cases run; None for all.
             until: See `Trial`.
@@ -225,7 +227,9 @@ class Laboratory:
         )
 
     def cases_under(self, number: int, seeds_for_costly: int | None) -> tuple[int, ...] | None:
-        """Return the numbers of the cases to run under a seed: None for all cases, or the cheap cases if there are any.
+        """Return the numbers of the cases to run under a seed, or None for all of them.
+
+        Under the first `seeds_for_costly` seeds, all cases run. Under later seeds, only the cheap cases run, if any.
 
         Args:
             number: The index of the seed in the list of seeds.
@@ -257,7 +261,7 @@ class Laboratory:
         )
 
     def _share_of_limits(self, trial: Trial, result: TrialResult) -> float:
-        """Return the largest share of a time limit for submissions that a run used."""
+        """Return the largest share that a run used of one of the time limits for submissions."""
         golden = self._golden(trial)
         shares = [case.seconds / limit for case, limit in zip(result.outcome.cases, case_seconds(golden), strict=False)]
         return max([result.outcome.processor_seconds / check_seconds(golden), *shares])
@@ -342,12 +346,12 @@ def _rejects(factor: float | None) -> bool:
 
 
 def worst(margins: Iterable[float | None]) -> float | None:
-    """Return the largest margin. None, a difference that no tolerance allows, is larger than any number."""
+    """Return the largest margin. None (a difference that no tolerance allows) counts as larger than any number."""
     largest = max((math.inf if item is None else item for item in margins), default=0.0)
     return None if largest == math.inf else round(largest, 6)
 
 
 def least(margins: Iterable[float | None]) -> float | None:
-    """Return the smallest margin. None, a difference that no tolerance allows, is larger than any number."""
+    """Return the smallest margin. None (a difference that no tolerance allows) counts as larger than any number."""
     smallest = min((math.inf if item is None else item for item in margins), default=math.inf)
     return None if smallest == math.inf else round(smallest, 6)

@@ -1,8 +1,10 @@
 """Leaks and missing facts: find workspaces that contain answers, or that lack facts which an answer needs.
 
-A leak is measured as the share of a golden body's token n-grams that occur in a single file of a workspace, either
-verbatim or, within functions, with normalized names. No workspace may contain the golden of any task, whether of the
-same paper or of another. A task is underspecified if its golden uses a literal that is nowhere in the workspace.
+A workspace contains the files that a solver gets, and a golden is the original body of a target (a masked function). A
+leak is measured as the share of a golden's token n-grams that occur in a single file of a workspace, either verbatim
+or, within functions, with normalized names (numbered in the order in which they first occur). No workspace may contain
+a golden of any task, whether of the same paper or of another. A task is underspecified if one of its goldens uses a
+literal that is nowhere in the workspace.
 """
 
 from __future__ import annotations
@@ -26,7 +28,8 @@ from lmrbench.tasks.workspace import workspace_files
 
 # The length of an n-gram, in tokens.
 N = 8
-# In a package of a million lines, an unrelated function may share up to this many normalized n-grams with a golden.
+# In a package of a million lines, an unrelated function may share up to this many normalized n-grams with a golden by
+# chance.
 _CHANCE = 11
 _Gram = tuple[str, ...]
 _TOKEN = re.compile(r"[^\W\d]\w*|\d[\w.]*|[^\w\s]")
@@ -81,7 +84,7 @@ class _Excerpt(NamedTuple):
     """A file, or a function in a file.
 
     Attributes:
-        place: The path of the file, followed by the name of the function, if it is one.
+        place: The path of the file; for a function, followed by its name.
         shares: The share of a golden body's n-grams that it contains, by the body's number. Shares of 0 are left out.
     """
 
@@ -90,14 +93,17 @@ class _Excerpt(NamedTuple):
 
 
 def worst_leak(task: Task) -> Leak:
-    """Return the largest leak in a task's workspace, of one of the task's own targets or of a sibling task's."""
+    """Return the largest leak in a task's workspace: of a target of the task itself or of one of its sibling tasks.
+
+    Sibling tasks are the other tasks of the same paper and tier.
+    """
     index = _index(_goldens(task, (*task.targets, *task.siblings)))
     pieces = [piece for path, data in workspace_files(task, "full").items() for piece in _pieces(path, data, index)]
     return _worst(pieces, range(len(index.sizes)))
 
 
 def foreign_leaks(tasks: Iterable[Task]) -> Iterator[tuple[Task, Task, Leak]]:
-    """Find leaks between papers. Matches with normalized names count only if there are more than chance explains.
+    """Find leaks between papers. Up to `_CHANCE` matching n-grams with normalized names in a function are ignored.
 
     Args:
         tasks: The tasks to compare with each other.
@@ -179,7 +185,7 @@ def _pieces(path: str, data: bytes, index: _Index, chance: int = 0) -> list[_Exc
         path: The path of the file.
         data: The content of the file.
         index: The n-grams of the bodies to look for.
-        chance: The number of normalized n-grams up to which matches within a function do not count.
+        chance: Matches of at most this many normalized n-grams within a function are ignored.
     """
     if data.startswith(importlib.util.MAGIC_NUMBER):
         # A compiled file can be decompiled, whatever its name, so it counts as containing every body.

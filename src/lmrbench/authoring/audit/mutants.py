@@ -1,8 +1,8 @@
-"""Mutants: generated mistakes in a golden, which a check has to reject.
+"""Mutants: generated mistakes in the reference (the golden), which a check must reject.
 
-A mutant is the golden's file with one change in the body of a target. There are two tables of operators: one
-in `source.expressions` for mistakes in one expression, and one in `numerics` for forms that differ only for extreme
-values.
+A mutant is a file of the golden with one change in the body of a target (a masked function). Operators generate the
+changes. There are two tables of operators: one in `source.expressions` for general mistakes in one expression, and one
+in `numerics` for expressions that give other results only for extreme values.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from lmrbench.tasks.workspace import repository_files
 
 @dataclass(frozen=True)
 class Mutant:
-    """A golden with one change.
+    """A copy of the golden with one change.
 
     Attributes:
         id: The id, which depends only on the target, the operator and the change.
         operator: The name of the operator.
         target: The changed function.
-        diff: The difference in the function, both versions formatted by `ast.unparse`.
+        diff: The difference between the two versions of the function, as formatted by `ast.unparse`.
         file: The content of the changed file.
     """
 
@@ -46,7 +46,7 @@ def mutants(task: Task, operators: Sequence[Operator] = EXPRESSIONS) -> tuple[Mu
     """Return the distinct mutants of a task's targets, in the order in which the changed code occurs.
 
     Args:
-        task: The task.
+        task: The task whose targets to mutate.
         operators: The operators to apply.
     """
     files = repository_files(task)

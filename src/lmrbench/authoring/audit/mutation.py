@@ -1,7 +1,9 @@
-"""Mutation testing of a check: count the mutants of one expression and of behaviour that it rejects.
+"""Mutation testing of a check: count how many generated mistakes (mutants) in the reference (the golden) it rejects.
 
-Ordinary cases run first, and only mutants that survive all cases run under further seeds. A surviving mutant of
-behaviour counts only if it is certainly wrong, or if a widened case (see `fuzzing`) distinguishes it from the golden.
+Mutants of one expression come from `source.expressions`. Mutants of behaviour, which are wrong only for some inputs or
+in some states, come from `behaviours` and `numerics`. Ordinary cases run first, and only mutants that survive all cases
+run under further seeds. A surviving mutant of behaviour counts only if it is certainly wrong, or if a widened case (see
+`fuzzing`) distinguishes it from the golden.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ _ROOTS = frozenset({"sqrt", "rsqrt", "log", "log2", "log10", "norm", "vector_nor
 
 
 def _copied(source: str, **parts: ast.expr) -> ast.expr:
-    """Parse an expression, and replace some of its names by nodes."""
+    """Return a parsed expression, with some of its names replaced by the given nodes."""
 
     class _Filling(ast.NodeTransformer):
         def visit_Name(self, node: ast.Name) -> ast.expr:
@@ -90,7 +90,7 @@ def difference_of_exponents(node: ast.Call, names: Names) -> Iterator[ast.AST]:
 
 
 def mask_by_product(node: ast.Call, names: Names) -> Iterator[ast.AST]:
-    """Yield a product with the mask in place of `masked_fill` or `where`; it does not remove NaN and infinities."""
+    """Yield a product with the mask in place of `masked_fill` or `where`. It does not remove NaN and infinities."""
     name = call_name(node)
     if name == "masked_fill" and isinstance(node.func, ast.Attribute) and len(node.args) == 2:
         parts = {"x": node.func.value, "m": node.args[0], "v": node.args[1]}

@@ -1,4 +1,7 @@
-"""Subjects: facts about a target, from its definition and recorded calls, that determine its mutants of behaviour."""
+"""Subjects: the facts about a target (a masked function) that determine its mutants of behaviour (see `behaviours`).
+
+They come from the definition of the target and from recorded calls.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +23,11 @@ class SlotValue(Record):
     """The value of a slot (see `Slot`) in one call of a target.
 
     Attributes:
-        kind: `floats` for a floating point tensor or array, `array` for any other, `number`, `model`, or the type's
-            name.
+        kind: `floats` for a floating point tensor or array, `array` for any other tensor or array, `number`, `model`,
+            or the name of the type.
         value: The value, if it is a number, string, boolean or None.
         dtype: The dtype of a tensor or array.
-        rows: The length of the first axis, or of a list, tuple or dict; -1 if it has none.
+        rows: The length of the first axis of a tensor or array, or of a list, tuple or dict; -1 if there is none.
     """
 
     kind: str
@@ -38,7 +41,8 @@ class RecordedCall(Record):
 
     Attributes:
         slots: The values of the slots, by name.
-        raised: The name of the built-in exception that it raised; empty if it raised none.
+        raised: The name of the exception that it raised, or of the closest built-in base class; empty if it raised
+            none.
     """
 
     slots: dict[str, SlotValue]
@@ -50,7 +54,7 @@ class Slot:
     """A parameter, or a setting of `self` such as `self.beta`.
 
     Attributes:
-        name: Its name.
+        name: The name, such as `beta` or `self.beta`.
         default: The source code of its default; None if it has none.
         values: Its values in the recorded calls.
     """
@@ -82,11 +86,11 @@ class Subject:
     """The facts about a target that determine its mutants of behaviour.
 
     Attributes:
-        target: The target.
+        target: The file and qualified name of the target.
         is_method: Whether it is called with `self`.
         slots: Its parameters, and the settings of `self` that it reads.
-        dtypes: The floating point dtypes among its values.
-        raised: The built-in exceptions that its calls raised.
+        dtypes: The floating point dtypes among the values of the slots.
+        raised: The names of the built-in exceptions that the recorded calls raised.
     """
 
     target: Target
@@ -101,7 +105,7 @@ def slot_names(data: bytes, target: Target) -> list[str]:
 
     Args:
         data: The content of the file that contains the target.
-        target: The target.
+        target: The file and qualified name of the target.
     """
     node = find(data, target.qualname).node
     return [*_parameters(node), *_settings(node)]
@@ -112,7 +116,7 @@ def subject_of(function: Function, target: Target, calls: Sequence[RecordedCall]
 
     Args:
         function: The definition of the target.
-        target: The target.
+        target: The file and qualified name of the target.
         calls: Recorded calls of the target.
     """
     defaults = _parameters(function.node)

@@ -1,4 +1,7 @@
-"""Audit the tasks of a suite: choose the tasks to audit, store their certificates, and collect their shortfalls."""
+"""Audit the tasks of a suite: choose the tasks to audit, store their certificates, and collect their shortfalls.
+
+A certificate contains the results of an audit. A shortfall is a requirement of the audit that a task does not meet.
+"""
 
 from __future__ import annotations
 
@@ -100,7 +103,7 @@ def renewed(tasks: Iterable[Task], seeds: int) -> dict[str, Certificate]:
         The renewed certificates, by task id.
 
     Raises:
-        TaskError: A sentence that decides a mutant is no longer in any text for solvers.
+        TaskError: A sentence that the author quotes as the reason why a mutant is wrong is in no text for solvers.
     """
     found = {}
     for task in tasks:
@@ -120,7 +123,7 @@ def renewed(tasks: Iterable[Task], seeds: int) -> dict[str, Certificate]:
 def plan(
     tasks: Sequence[Task], seeds: int, again: bool, renew: bool
 ) -> tuple[dict[str, Certificate | None], list[Task]]:
-    """Return the valid certificates (or None) by task id, and the tasks to audit.
+    """Return the valid certificate of each task (or None), by task id, and the tasks to audit.
 
     A task is audited if it has no valid certificate over enough seeds, or if the certificate has shortfalls. A task
     whose certificate has just been renewed is not audited.
@@ -170,7 +173,7 @@ def _of_certificate(task: Task, certificate: Certificate | None) -> Sequence[str
 
 
 def answers_of_other_tiers(tasks: Iterable[Task], papers: Collection[str]) -> dict[str, list[str]]:
-    """Return warnings about workspaces that contain answers to tasks of other tiers, by task id.
+    """Return warnings about workspaces that contain answers to tasks of other tiers, by the id of the workspace's task.
 
     These warnings are not shortfalls, because a solver should only get tasks of one tier.
 
@@ -182,7 +185,7 @@ def answers_of_other_tiers(tasks: Iterable[Task], papers: Collection[str]) -> di
     for task, other, leak in leaks_between_tiers(task for task in tasks if task.paper.slug in papers):
         if leak.share > LEAK_SHARE:
             text = (
-                f"its workspace contains an answer to {other.id} ({other.tier} tier): {leak.place} has {leak.share:.0%}"
+                f"its workspace contains an answer to {other.id} ({other.tier} tier): in {leak.place}, {leak.share:.0%}"
             )
             found[task.id].append(f"{text} of a function; do not give both tasks to one solver")
     return found

@@ -1,9 +1,12 @@
-"""The audit of the method and twin tiers.
+"""The audit of tasks of the method and twin tiers.
 
-It measures the same as the audit of the function tier, except mutants of behaviour, rounding and a proposed tolerance.
-The check of a method must not require anything that texts and logged results leave open: each mutant that it rejects
-must violate a sentence or change the results. Constants need not be stated. A twin has the check of its original, whose
-certificate covers mutants of behaviour.
+It makes the same measurements as the audit of the function tier, but it runs no mutants of behaviour (mistakes that
+matter only for some inputs), does not measure rounding, and proposes no tolerance.
+
+A method task masks all functions that implement a method, and gives solvers the logged results of an experiment. Its
+check must not require anything that the texts and these results leave open: each mutant (a generated mistake) that it
+rejects must violate a sentence or change the results. The texts need not state constants. A twin is a task made from an
+altered paper. It has the same check as its original, whose certificate covers mutants of behaviour.
 """
 
 from __future__ import annotations

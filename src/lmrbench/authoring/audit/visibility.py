@@ -1,9 +1,10 @@
 """Visibility: test whether the logged results and the texts of a method task tell a solver all that its check requires.
 
-Each mutant of one expression that the check rejects runs the experiment that produced the logged results. If it changes
-the results, a solver can find the mistake. For every other mutant, the author names the sentence that it violates in
-`decided/<task>.toml`. In the prompt setting a solver can't run experiments, so the prompt includes the task's
-`only_logs`, the facts that only the results reveal.
+A method task masks all functions that implement a method. A mutant is a copy of the reference with a mistake in one
+expression. Each mutant that the check rejects runs the experiment that produced the logged results. If it changes the
+results, a solver can find the mistake. For every other mutant, the author quotes in `decided/<task>.toml` the sentence
+that it violates. In the prompt setting (one message, one answer) a solver can't run experiments, so the prompt includes
+the task's `only_logs`, the facts that only the results reveal.
 """
 
 from __future__ import annotations
@@ -34,11 +35,11 @@ from lmrbench.tasks.workspace import instruction, masked_files, repository_files
 
 
 def visibility(task: Task, mutation: Mutation, pool: WorkerPool, advance: Advance = lambda *_: None) -> Visible:
-    """Run the mutants that the check of a method rejects, and return whether results or sentences exclude them.
+    """Run the mutants that the check of a method task rejects, and test whether results or sentences rule them out.
 
     Args:
-        task: The task.
-        mutation: The audit's results for its mutants of one expression.
+        task: The method task.
+        mutation: The audit's results for the task's mutants of one expression.
         pool: The workers to run in.
         advance: Called with the name of a stage, the number of its finished jobs, and their total.
 
@@ -73,7 +74,7 @@ def visibility(task: Task, mutation: Mutation, pool: WorkerPool, advance: Advanc
 
 
 class DecidingSentence(NamedTuple):
-    """A sentence that decides mutants of a method: it tells a solver that they are wrong.
+    """A sentence in the texts for solvers which implies that certain mutants are wrong.
 
     Attributes:
         text: The sentence.
@@ -87,7 +88,7 @@ class DecidingSentence(NamedTuple):
 
 
 def deciding_sentences(task: Task) -> list[DecidingSentence]:
-    """Return the sentences in `decided/<task>.toml`, with the place where a solver reads each.
+    """Return the sentences in `decided/<task>.toml`, each with the place where a solver reads it.
 
     Raises:
         TaskError: The file is malformed, or it contains a sentence that is in none of the texts for solvers.

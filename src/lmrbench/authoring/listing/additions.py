@@ -1,4 +1,4 @@
-"""Find the definitions that are new in a version of a package, with their papers, callers and need of a GPU."""
+"""Find the new definitions in a version of a package, their papers and callers, and whether they need a GPU."""
 
 from __future__ import annotations
 
@@ -57,10 +57,10 @@ class Addition(Record):
 
 
 def additions(files: Mapping[str, bytes], package: Package, before: Package) -> list[Addition]:
-    """Return the new definitions of a version, without copies of old code, overloads, and definitions inside functions.
+    """Return the new definitions of a version, except copies of old code, overloads, and definitions inside functions.
 
-    Definitions with a paper come before those without. Both groups are sorted: definitions in a new folder or file come
-    first, then the order is by paper, and definitions that need a GPU come last.
+    Definitions with a paper come before those without. In each group, definitions in a new folder or file come before
+    the others. Both parts are sorted by paper. Among the definitions of one paper, those that need a GPU come last.
 
     Args:
         files: All files of the version, by path, including its documentation.
@@ -94,7 +94,7 @@ def dated(found: Sequence[Addition], package: Package, releases: Iterable[tuple[
     """Return the additions with `version` and `date` set to those of the first release that contains them.
 
     Args:
-        found: The additions.
+        found: The additions to date.
         package: The definitions of the version in which they were found.
         releases: The number, date and definitions of each release, earliest first, ending with `package`. The iterable
             is read only until all additions have been found.
@@ -121,7 +121,8 @@ class _Papers:
             Counter(part for place in group for part in _around(place)) for group in (places, package.definitions)
         )
         earlier = {part for file in before.modules for part in (file, *_folders(file))}
-        # A folder or file with a new name may hold moved code. It is new if at least half of its definitions are new.
+        # A folder or file with a new name may contain moved code. It counts as new if at least half of its definitions
+        # are new.
         self.new = {part for part, count in new.items() if part not in earlier and 2 * count >= all_[part]}
         self.stems = Counter(PurePosixPath(part).stem for part in all_)
 

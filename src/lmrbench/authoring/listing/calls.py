@@ -19,7 +19,7 @@ from lmrbench.source.syntax import FunctionNode
 from lmrbench.tasks.model import Target
 
 Gpu = Literal["no", "may", "needs"]
-# Libraries that run only on GPUs, and libraries that need one for some of their functions only.
+# Libraries that run only on a GPU, and libraries of which only some functions need one.
 GPU_LIBRARIES = frozenset(
     ("triton", "tilelang", "cupy", "flash_attn", "flash_attn_interface", "causal_conv1d", "mamba_ssm", "deep_gemm")
 )
@@ -28,10 +28,10 @@ _EXTENSIONS = frozenset(("cpp_extension", "load_inline", "CUDAExtension"))
 
 
 class Uses:
-    """The uses of a package's definitions by each other.
+    """Which definitions of a package use which others, and which need a GPU.
 
     Attributes:
-        package: The package.
+        package: The modules and definitions of the package.
     """
 
     def __init__(self, package: Package) -> None:
@@ -46,7 +46,7 @@ class Uses:
 
     @cached_property
     def of(self) -> Mapping[Target, frozenset[Target]]:
-        """The other definitions that each definition uses. What a method uses does not count as used by its class."""
+        """The other definitions that each definition uses. Uses in a class's methods do not count for the class."""
         return {place: frozenset(self._used(place, item)) - {place} for place, item in self.package.definitions.items()}
 
     @cached_property
@@ -60,7 +60,7 @@ class Uses:
 
     @cached_property
     def gpu(self) -> Mapping[Target, Gpu]:
-        """The need of each definition for a GPU, judged from its own code and from the definitions that it uses."""
+        """Whether each definition needs a GPU, judged from its own code and from the definitions that it uses."""
         own = {place: self._own_gpu(place, item) for place, item in self.package.definitions.items()}
         needing = [place for place, found in own.items() if found == "needs"]
         reached = set(needing)
@@ -131,8 +131,8 @@ class Uses:
     def _read_imports(self, file: str) -> dict[str, tuple[str, str | None]]:
         """Return the origin of each imported name.
 
-        An origin is a file of the package or the name of another library, together with the name that is defined there,
-        or None if the import binds the module itself.
+        An origin is a pair. The first item is a file of the package, or the name of another library. The second is the
+        name that is imported from there, or None if the import binds the module itself.
         """
         found: dict[str, tuple[str, str | None]] = {}
         for node in ast.walk(self.package.modules[file].tree):
@@ -164,7 +164,7 @@ def _package_of(file: str, level: int) -> str:
 
 
 def _own_nodes(item: Definition) -> Iterator[ast.AST]:
-    """Yield the syntax nodes of a definition; for a class, without those of its methods and inner classes."""
+    """Yield the syntax nodes of a definition. The methods and inner classes of a class are left out."""
     if not isinstance(item.node, ast.ClassDef):
         yield from ast.walk(item.node)
         return

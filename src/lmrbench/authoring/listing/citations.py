@@ -1,4 +1,4 @@
-"""Find the papers that a text names by arXiv number, DOI, ACL Anthology or OpenReview id, or a link called "paper"."""
+"""Find the papers that a text cites by arXiv number, DOI, ACL Anthology or OpenReview id, or a link called "paper"."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ _FORMS = (
     (r"\bpaper\W{1,4}(https?://" + _ADDRESS + ")", "{}"),
 )
 _PATTERNS = [(re.compile(pattern, re.IGNORECASE), form) for pattern, form in _FORMS]
-# Links called "paper" to these sites do not count: other patterns find the papers on them, and the rest are no papers.
+# Links called "paper" to these sites are skipped: the other patterns find the papers there, and other pages of these
+# sites are not papers.
 _OTHERS = re.compile(r"arxiv\.org|huggingface\.co|alphaxiv\.org|doi\.org|aclanthology\.org|openreview\.net|github\.com")
 
 
 def papers_in(text: str) -> tuple[str, ...]:
-    """Return the URLs of the papers that a text names, in order of appearance and without duplicates."""
+    """Return the URLs of the papers that a text cites, in order of appearance and without duplicates."""
     found: list[tuple[int, str]] = []
     for pattern, form in _PATTERNS:
         for match in pattern.finditer(text):

@@ -1,8 +1,8 @@
 """Collect the functions, classes and methods of a package, and find those that another version of it lacks.
 
-Another version has a definition if it has one of the same name in the same file, or one that seems to be the same code
-under another name or in another file. Bodies are compared line by line as `ast.unparse` formats them, so comments,
-docstrings and signatures do not count.
+A definition is present in another version if the same file there defines the same name, or if very similar code exists
+there under another name or in another file. To measure similarity, the lines of the bodies are compared as
+`ast.unparse` formats them, so comments, docstrings and signatures do not count.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lmrbench.source.syntax import DefinitionNode, FunctionNode, decode, syntax_
 from lmrbench.tasks.model import Target
 
 Kind = Literal["function", "class", "method"]
-# Shorter bodies are so common that equal ones need not have the same origin.
+# Bodies with fewer lines are so common that two equal ones may have different origins.
 FEWEST_LINES = 3
 # The smallest share of common lines at which a removed and a new definition count as the same: with the same name, and
 # with different names.
@@ -138,7 +138,7 @@ def copied(package: Package, other: Package, place: Target) -> bool:
 
 
 def absent(package: Package, other: Package, places: Iterable[Target]) -> list[Target]:
-    """Return the definitions that another version of the package lacks, even under another name or in another file.
+    """Return the definitions that are not in another version, not even under another name or in another file.
 
     Args:
         package: The version that has the definitions.
@@ -181,7 +181,8 @@ def absent(package: Package, other: Package, places: Iterable[Target]) -> list[T
 
 def _likeness(left: Counter[str], right: Counter[str]) -> float:
     total = left.total() + right.total()
-    # Counting the common lines takes long. The shorter body limits their number, so this bound is checked first.
+    # Counting the common lines is slow. There are at most as many as the shorter body has lines, so this bound is
+    # checked first.
     if not total or 2 * min(left.total(), right.total()) < SAME_NAME * total:
         return 0.0
     return 2 * (left & right).total() / total

@@ -25,8 +25,8 @@ class Additions(Record):
     """The definitions that are new in a version of a package.
 
     Attributes:
-        package: The version, as NAME==VERSION.
-        date: Its release date, as YYYY-MM-DD; empty if the index does not state it.
+        package: The package and the version, as NAME==VERSION.
+        date: The release date of the version, as YYYY-MM-DD; empty if the index does not state it.
         since: The number of the earlier version.
         new: The new definitions.
     """
@@ -42,9 +42,9 @@ class NewDefinition:
     """A definition that is new in a version of a package.
 
     Attributes:
-        package: The version that was compared, as NAME==VERSION.
-        text: The source of the definition in this version.
-        release: The first release with the definition, or None if the index does not state its date.
+        package: The package and the version, as NAME==VERSION.
+        text: The source code of the definition in this version.
+        release: The first release that contains the definition, or None if the index does not state its date.
     """
 
     package: str
@@ -75,17 +75,17 @@ def new_since(source: str, since: str, advance: Advance) -> Additions:
 
 
 def find_new(source: str, since: str, target: Target, advance: Advance) -> NewDefinition:
-    """Find a definition that an earlier version of a package does not have.
+    """Return a definition that is new in a version of a package, compared with an earlier version.
 
     Args:
         source: The package, as NAME for its newest final version or NAME==VERSION.
         since: The earlier version.
-        target: The definition.
+        target: The file and qualified name of the definition.
         advance: Called with a stage's name, the amount done, and the total if it is known.
 
     Raises:
-        UsageError: The package or a version is malformed, or `since` is not the earlier version.
-        SourceError: A version does not exist or cannot be fetched.
+        UsageError: The package or a version is malformed, or `since` is not an earlier version.
+        SourceError: A version does not exist or can't be downloaded.
         TaskError: The version does not have the definition, or the earlier version has it too.
     """
     name, before, between = _compared(source, since)
@@ -95,7 +95,7 @@ def find_new(source: str, since: str, target: Target, advance: Advance) -> NewDe
         raise TaskError(f"{target}: {wanted} has no such definition; leave out TARGET to list the new definitions")
     if not absent(package, earlier, [target]):
         raise TaskError(
-            f"{target}: is not new, {name}=={before.version} has it too; leave out TARGET to list the new definitions"
+            f"{target} is not new: {name}=={before.version} has it, too; leave out TARGET to list the new definitions"
         )
     versions = _opened(name, between, package, advance)
     first = next(item for item, content in versions if not absent(package, content, [target]))
@@ -116,7 +116,7 @@ def _compared(source: str, since: str) -> tuple[str, IndexedVersion, list[Indexe
     current = release_of(known, name, wanted) if wanted else newest[-1]
     before = release_of(known, name, earlier)
     if before.version >= current.version:
-        raise UsageError(f"--since {since}: is not earlier than {name}=={current.version}; choose an earlier version")
+        raise UsageError(f"--since {since} is not earlier than {name}=={current.version}; choose an earlier version")
     between = [item for item in newest if before.version < item.version < current.version]
     return name, before, [*between, current]
 
@@ -124,7 +124,14 @@ def _compared(source: str, since: str) -> tuple[str, IndexedVersion, list[Indexe
 def _opened(
     name: str, between: Sequence[IndexedVersion], newest: Package, advance: Advance
 ) -> Iterator[tuple[IndexedVersion, Package]]:
-    """Yield versions of a package with their definitions, earliest first. `newest` is the content of the last one."""
+    """Yield versions of a package with their definitions, earliest first.
+
+    Args:
+        name: The name of the package.
+        between: The versions to open.
+        newest: The definitions of the last of these versions, which have been read already.
+        advance: Called with a stage's name, the amount done, and the total.
+    """
     for number, item in enumerate(between):
         advance(f"versions of {name}", number, len(between))
         yield item, newest if item is between[-1] else Package(_files(name, item, advance))

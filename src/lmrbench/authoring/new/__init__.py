@@ -1,1 +1,1 @@
-"""Draft new tasks: choose files of a repository, record calls of the target, and propose a check that runs."""
+"""Draft new tasks: choose files of a repository, record calls of the function to mask, and propose a runnable check."""

@@ -1,7 +1,7 @@
-"""Find the helpers that only the targets use. Masking them, too, makes a task harder.
+"""Find the helpers that only the targets (the functions to mask) use. Masking them, too, makes a task harder.
 
-Uses are found by name: a helper is not masked if any other code mentions its name, even as a string. Functions whose
-name is defined more than once are not masked either, nor are special methods, which Python calls implicitly.
+Uses are found by name: a function is not a helper if any other code mentions its name, even as a string. Functions
+whose name is defined more than once are not helpers either, nor are special methods, which Python calls implicitly.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def closure(files: Mapping[str, bytes], targets: Iterable[Target]) -> tuple[Targ
     """Return the targets and the helpers, that is, the functions used only by the targets or by other helpers.
 
     Args:
-        files: The repository, by path. Files that are not valid Python are ignored.
+        files: The contents of the repository's files, by path. Files that are not valid Python are ignored.
         targets: The targets to start from.
 
     Returns:
@@ -72,7 +72,10 @@ def _functions(body: list[ast.stmt], prefix: str) -> Iterator[tuple[str, Functio
 
 
 def _mentions(tree: ast.AST) -> Iterator[str]:
-    """Yield a name for each of its uses. Imports do not count; strings that `getattr` could take do."""
+    """Yield each name as often as it is used.
+
+    Imports do not count. Strings that are identifiers count, because they may be passed to `getattr`.
+    """
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
             yield node.id

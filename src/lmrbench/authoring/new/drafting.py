@@ -1,4 +1,4 @@
-"""Draft a task folder: choose the files to copy, and write first versions of the texts that the author completes."""
+"""Draft a task folder: choose the files to copy, and write drafts of the texts for the author to complete."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from lmrbench.tasks.workspace import folder_files, imported_from_elsewhere
 
 MOST_BYTES = 1 << 20
 _KEEP = """\
-# Only the files that the target needs; stand-ins for what they import go to overlay/. Without it, all files are kept.
+# List only the files that the target needs, and put stand-ins for the other modules that they import into overlay/.
+# Without this list, all files are kept.
 # keep = ["{file}"]
 
 """
@@ -31,10 +32,10 @@ def choose_files(files: Mapping[str, bytes]) -> tuple[dict[str, bytes], dict[str
     """Choose the files of a repository that a task needs.
 
     Args:
-        files: The repository, by path.
+        files: The contents of the repository's files, by path.
 
     Returns:
-        The chosen files, and for every other file the reason for leaving it out.
+        The contents of the chosen files, by path, and the reason for leaving out each other file, by path.
     """
     kept: dict[str, bytes] = {}
     left_out: dict[str, str] = {}
@@ -92,17 +93,17 @@ def _next_sibling(number: tuple[int, ...], depth: int) -> tuple[int, ...]:
 
 
 def files_beside(places: Sequence[Path], repository: Mapping[str, bytes]) -> dict[str, bytes]:
-    """Read the files that the recorded command needs but the task does not.
+    """Read additional files that a command needs while it runs in the repository, but that the task does not need.
 
     Args:
-        places: Files and folders.
-        repository: The repository, by path.
+        places: The files and folders to read.
+        repository: The contents of the repository's files, by path.
 
     Returns:
-        The files, by path. The paths of files from a folder begin with the name of that folder.
+        The contents of the files, by path. The paths of files from a folder begin with the name of that folder.
 
     Raises:
-        UsageError: A file or folder does not exist, or the repository has a file of the same path.
+        UsageError: A file or folder does not exist, or the repository already has a file with the same path.
     """
     found: dict[str, bytes] = {}
     for place in places:
@@ -118,11 +119,11 @@ def files_beside(places: Sequence[Path], repository: Mapping[str, bytes]) -> dic
 
 
 def described(tree: Tree, calls: Sequence[Call]) -> Source:
-    """Return the source of a repository, completed with its licence and imports.
+    """Return the source of a fetched repository, with its licence and imports filled in.
 
     Args:
         tree: The fetched repository.
-        calls: Recorded calls of the target, which list the imported modules.
+        calls: Recorded calls of the target. Each call lists the modules that had been imported by its end.
     """
     loaded = {name for call in calls for name in call.loaded}
     imports = tuple(sorted(imported_from_elsewhere(tree) & loaded))
@@ -132,7 +133,7 @@ def described(tree: Tree, calls: Sequence[Call]) -> Source:
 def draft_table(
     slug: str, name: str, category: str, target: Target, source: Source | None, released: Release | None
 ) -> str:
-    """Return the text of task.toml, with TODO in each place that the author has to fill in.
+    """Return the text of task.toml, with TODO in each place that the author must fill in.
 
     Args:
         slug: The name of the paper's folder.
@@ -140,7 +141,7 @@ def draft_table(
         category: The category of the task.
         target: The function to mask.
         source: The source of the repository, if it is published code.
-        released: The first release of a package with the target, if known.
+        released: The first package release that contains the target, if known.
     """
     fields = {} if source is None else source.model_dump(mode="json", exclude_defaults=True, exclude_none=True)
     table = tomli_w.dumps({"source": fields}) + _KEEP.format(file=target.file) if fields else ""
@@ -187,7 +188,7 @@ def left_to_do(task: Task) -> list[str]:
     for name in ("task.toml", "paper.md"):
         lines = (task.folder / name).read_text("utf-8").splitlines()
         if marked := [number for number, line in enumerate(lines, 1) if re.search(r"\bTODO\b", line)]:
-            found.append(f"{name}:{marked[0]}: is marked TODO; fill it in")
+            found.append(f"{name}:{marked[0]}: marked TODO; fill it in")
     return found
 
 

@@ -1,4 +1,7 @@
-"""Make the folder of a task from a repository and a function: copy or pin the code, record calls, propose a check."""
+"""Make the folder of a task from a repository and a function: copy or pin the code, record calls, propose a check.
+
+To pin published code is to write its exact version to task.toml; lmrbench then fetches the code when it is needed.
+"""
 
 from __future__ import annotations
 
@@ -26,19 +29,20 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class NewTask:
-    """The ingredients of a new task.
+    """The options for making a new task.
 
     Attributes:
         suite: The suite's folder.
         slug: The short name of the paper and of its folder.
         category: The task's category.
         target: The function to mask.
-        repository: The folder to copy the code from; None with `source`.
-        source: Published code to pin, in a format that `lmrbench.tasks.sources.pin` accepts; None with `repository`.
+        repository: The folder to copy the code from; None if `source` is given.
+        source: The published code to pin, in a format that `lmrbench.tasks.sources.pin` accepts; None if `repository`
+            is given.
         command: The command to run in the repository while calls of the target are recorded.
         beside: Files and folders that are added to the repository only while the command runs.
         paper: The paper, as a PDF or text file, if there is one.
-        released: The first release of a package with the target, if known.
+        released: The first package release that contains the target, if known.
     """
 
     suite: Path
@@ -67,11 +71,11 @@ def parsed(places: Sequence[str], source: str | None) -> tuple[Path | None, Targ
     """Parse the positional arguments of `lmrbench task new`.
 
     Args:
-        places: A repository and a target; with `source`, only the target.
-        source: Published code to use instead of a repository.
+        places: A repository and a target, or only a target if `source` is given.
+        source: The published code to use instead of a repository, if given.
 
     Returns:
-        The repository, or None with `source`, and the target.
+        The folder of the repository (None if `source` is given), and the target.
 
     Raises:
         UsageError: The number of arguments is wrong.
@@ -97,8 +101,8 @@ def make(wanted: NewTask, say: Say, advance: Advance) -> tuple[Task, list[str]]:
     Existing files are kept, so the call can be repeated after an interruption or after the author has edited files.
 
     Args:
-        wanted: The ingredients of the task.
-        say: Called with each line for the user.
+        wanted: The options for the task.
+        say: Called with each line to show to the user.
         advance: Called with a stage's name, the amount done, and the total if it is known.
 
     Raises:
@@ -133,7 +137,7 @@ def make(wanted: NewTask, say: Say, advance: Advance) -> tuple[Task, list[str]]:
     of_paper = load_paper(wanted.folder, load_facts(wanted.suite))
     task = next((item for item in of_paper if item.name == wanted.name), None)
     if task is None:
-        raise TaskError(f"{table}: has no task named {wanted.name!r}; add one, or choose another target")
+        raise TaskError(f"{table} has no task named {wanted.name!r}; add one, or choose another target")
     for file in (table, wanted.folder / "paper.md", check):
         if "TODO" in file.read_text("utf-8"):
             decisions.append(f"{file}: replace each TODO")
@@ -151,7 +155,7 @@ def _recorded(wanted: NewTask, files: Mapping[str, bytes], say: Say, advance: Ad
 def _copied(wanted: NewTask, repository: Path, say: Say) -> Mapping[str, bytes]:
     """Copy to `repo/` the files that a task needs, and return them. An existing `repo/` is kept and returned.
 
-    If the target is not among the files, raise TaskError before writing any.
+    Raises TaskError before anything is written if the target is not in these files.
     """
     files, left_out = drafting.choose_files(folder_files(repository))
     _require(files, wanted.target)
@@ -171,14 +175,14 @@ def _fetched(wanted: NewTask, say: Say, advance: Advance) -> Tree:
     """Fetch the source that task.toml pins; without a task.toml, pin and fetch `wanted.source`.
 
     Returns:
-        The files of the source, combined with those of the overlay.
+        The files of the source. Files in the folder `overlay` replace those with the same path.
     """
     table, overlay = wanted.folder / "task.toml", wanted.folder / "overlay"
     if table.exists():
         known = load_repository(wanted.folder)
         if not isinstance(known, Tree):
             raise TaskError(
-                f"{table}: has no [source]; name the repository instead of --source, or choose another --slug"
+                f"{table} has no [source]; name the repository instead of --source, or choose another --slug"
             )
         tree = known
     else:

@@ -1,4 +1,4 @@
-"""Mask functions of any repository, and show the changes as a diff."""
+"""Mask functions of any repository (replace their bodies by `raise NotImplementedError`), and show the changes."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def difference(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> str:
 def write_files(folder: Path, files: Mapping[str, bytes]) -> None:
     """Write files to a new folder. Raises TaskError if the folder exists."""
     if folder.exists():
-        raise TaskError(f"{folder}: exists already; name a new folder")
+        raise TaskError(f"{folder} already exists; name a new folder")
     for name, data in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(data)

@@ -1,7 +1,8 @@
 """Propose a check from recorded calls. The check draws inputs of the same shapes and ranges from a seed.
 
-If arguments or results are not plain data (numbers, strings, arrays, and lists and dicts of these), the check only runs
-the script that the recorded command ran. The proposal lists the decisions that are left to the author.
+The calls are recorded while a command runs a script. If arguments or results are not plain data (numbers, strings,
+arrays, and lists and dicts of these), the check only runs this script. The proposal lists the decisions that are left
+to the author.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ _RETURN_GRADIENTS = """\
     return {{"result": result, "arguments": arguments, "gradients": list(gradients)}}
 """
 
-# The check if the calls cannot be repeated and no script can be run.
+# The check that is proposed if the calls cannot be repeated and no script can be run.
 _SKELETON = '''\
 """TODO: say what the cases vary."""
 
@@ -102,7 +103,7 @@ def cases(seed):
 
 
 def observe(case):
-    # TODO: make the objects that the target needs from the case, call the target, and return the results as plain data.
+    # TODO: build the target's arguments from the case, call the target, and return the results as plain data.
     from {module} import {name}
 
     raise NotImplementedError
@@ -115,7 +116,7 @@ class ProposedCheck:
 
     Attributes:
         check: The source code of the check.
-        decisions: The decisions that are left to the author.
+        decisions: Sentences that each state a decision that is left to the author.
     """
 
     check: str
@@ -127,13 +128,13 @@ def propose(target: Target, files: Mapping[str, bytes], calls: Sequence[Call], c
 
     Args:
         target: The function to check.
-        files: The repository, by path.
+        files: The contents of the repository's files, by path.
         calls: Recorded calls of the target.
         command: The command during which the calls were recorded.
 
     Returns:
-        The check. If the calls cannot be repeated, it runs the script that was recorded; if the repository does not
-        contain the script, it is a skeleton without cases.
+        The proposed check. If the calls cannot be repeated, it only runs the script that `command` ran. If that script
+        is not in the repository, the check is a skeleton without cases.
     """
     experiment = _experiment(files, command)
     decisions: list[str] = []
@@ -160,7 +161,7 @@ def propose(target: Target, files: Mapping[str, bytes], calls: Sequence[Call], c
 
 
 def _experiment(files: Mapping[str, bytes], command: str) -> str:
-    """Return an expression that runs the same script as the command; empty if that is no script of the repository."""
+    """Return an expression that runs the command's script, or "" if the script is not in the repository."""
     words = shlex.split(command)
     script = words[1] if len(words) > 1 and words[0].startswith("python") else ""
     if script not in files:
@@ -192,9 +193,10 @@ def _obstacle(target: Target, files: Mapping[str, bytes], calls: Sequence[Call])
 
 
 def _distinct(calls: Sequence[Call], decisions: list[str]) -> list[dict[str, Any]]:
-    """Return the specifications of the arguments for each recorded combination of shapes, and add to `decisions`.
+    """Return the specifications of the arguments for each recorded combination of shapes.
 
-    A specification tells the check's function `draw` the kind, shape and range of a value.
+    A specification tells the check's function `draw` the kind, shape and range of a value. Decisions that the author
+    must still make about the arguments are appended to `decisions`.
     """
     numbers: dict[str, list[float]] = {}
     for call in calls:
@@ -239,7 +241,7 @@ def _like(value: Any) -> list[Any]:
     if values.dtype.kind != "f":
         seen = np.unique(finite).tolist() or [0]
         if len(seen) <= MOST_CHOICES:
-            # Such arrays may be labels or masks, for which other values in the same range need not be valid.
+            # Such arrays may be labels or masks. Other values in the same range may be invalid for these.
             return ["choice", *head, seen, None]
         return ["integers", *head, int(finite.min()), int(finite.max())]
     least, most = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)

@@ -1,7 +1,8 @@
 """A decorator that records the calls of a function. `recording` adds it to the function in a copy of its repository.
 
-Each call is stored as a JSON line, which `recording.Call` describes. Arguments are stored as they were before the call.
-For a value that is not plain data, only the type is stored.
+Each call is stored as a JSON line, in the format described by `recording.Call`. Arguments are stored as they were
+before the call. Values that are not plain data (numbers, strings, arrays, and lists and dicts of these) are not stored;
+only their type is.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class Value(Record):
 
     Attributes:
         type: The name of its type.
-        data: The encoded value; None if it is not plain data.
+        data: The encoded value; None if it is not plain data (numbers, strings, arrays, and lists and dicts of these).
         gradient: Whether it is a tensor that requires gradients.
         left_out: For `self`, the names of the attributes that are left out because they are not plain data.
     """
@@ -53,8 +53,8 @@ class Call(Record):
         arguments: The arguments before the call, by name.
         result: The value that it returned.
         changed: The names of the arguments that it changed.
-        drawn: The libraries whose random numbers it drew.
-        globals: The names of the global variables that it reads, without functions, classes and modules.
+        drawn: The libraries (`random`, `numpy` or `torch`) from whose global generator it drew random numbers.
+        globals: The names of the global variables that the function reads, except functions, classes and modules.
         loaded: The names of the top-level modules that had been imported by the end of the call.
         seconds: The wall-clock seconds that it took.
     """
@@ -69,10 +69,10 @@ class Call(Record):
 
 
 def record(files: Mapping[str, bytes], target: Target, command: str, seconds: float = 300.0) -> tuple[Call, ...]:
-    """Record the first calls of a target while a command runs in a copy of the repository.
+    """Return the first calls of a target, recorded while a command runs in a copy of the repository.
 
     Args:
-        files: The repository, by path.
+        files: The contents of the repository's files, by path.
         target: The function to record.
         command: The command to run.
         seconds: The time limit of the command, in wall-clock seconds.

@@ -1,7 +1,7 @@
 """The measures of a report, one module each.
 
-Each module named in `MODULES` registers a function with the decorator `measure`. The function takes findings, and
-returns the numbers of the measure and the tables that show them.
+Each module named in `MODULES` registers a function with the decorator `measure`. The function takes findings (the
+results of runs), and returns the numbers of the measure and the tables that show them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from lmrbench.report.findings import Findings
     from lmrbench.report.render.tables import Sheet
 
-# The modules, in the order in which a report shows their tables. To add a measure, write a module and name it here.
+# The modules, in the order in which a report shows their tables. To add a measure, write a module and add it here.
 MODULES = (
     "rates",
     "dates",
@@ -32,7 +32,8 @@ MODULES = (
     "published",
     "paired",
 )
-# The results that a measure is computed over: one tier of one suite, all tiers of one suite, or all suites.
+# The results from which a measure is computed: those of one tier of one suite (in the method tier, of one setting if
+# there are several), of all tiers of one suite, or of all suites.
 Scope = Literal["tier", "suite", "report"]
 
 
@@ -57,7 +58,7 @@ def measure(scope: Scope = "tier") -> Callable[[Measure], Measure]:
     """Register a function as the measure of its module.
 
     Args:
-        scope: The results that the measure is computed over.
+        scope: The results from which the measure is computed.
 
     Returns:
         The decorator, which returns the function unchanged.
@@ -74,7 +75,7 @@ def measured(findings: Findings, scope: Scope) -> Measured:
     """Compute all measures of one scope.
 
     Args:
-        findings: The results that the measures are computed over.
+        findings: The results from which the measures are computed.
         scope: The scope of the measures to compute.
 
     Returns:
@@ -88,7 +89,7 @@ def measured(findings: Findings, scope: Scope) -> Measured:
     for name in MODULES:
         module = import_module(f"{__name__}.{name}")
         if module.__name__ not in _registered:
-            raise TypeError(f"{module.__name__}: registers no measure; decorate a function with @measure()")
+            raise TypeError(f"{module.__name__} registers no measure; decorate a function with @measure()")
         for of, function in _registered[module.__name__]:
             if of == scope:
                 found = function(findings)

@@ -26,9 +26,12 @@ class Ablation(Record):
     """The rates of one system with different inputs, on the tasks that it answered with all of these inputs.
 
     Attributes:
-        differences: The comparisons of all pairs of inputs; in each pair, the inputs that show more come first.
+        system: The name of the system.
+        tasks: The number of these tasks.
+        rates: The rates, by inputs.
+        differences: The comparisons of all pairs of inputs. In each pair, the inputs that contain more come first.
         differing: The names of the settings, other than the inputs, in which the runs differ.
-        problem: The reason why rates and differences are undefined; empty if they are defined.
+        problem: The reason why the rates and the differences are undefined; empty if they are defined.
     """
 
     system: str
@@ -43,7 +46,7 @@ def ablations(runs: Iterable[Run]) -> list[Ablation]:
     """Compare the rates of each system with different inputs.
 
     Args:
-        runs: Runs of models; unanswered samples have no grade and do not count.
+        runs: Runs of models. Unanswered samples have no grade, so they do not count.
 
     Returns:
         One item per system, in the order in which systems first occur. Holm's correction covers the differences of
@@ -81,7 +84,7 @@ def _ablation(system: str, runs: Sequence[tuple[Settings, Run]]) -> Ablation:
                 f"{folders}: both contain answers of {system} with inputs {settings.inputs}; name only one of them"
             )
         of_inputs[settings.inputs] = settings, run
-    # A folder may hold grades of other systems; its settings do not apply to them.
+    # A folder may contain grades of other systems, to which its settings do not apply.
     grades = {inputs: [item for item in run.grades if item.system == system] for inputs, (_, run) in of_inputs.items()}
     common = set.intersection(*({item.task for item in of_run} for of_run in grades.values()))
     problem = ""

@@ -24,6 +24,8 @@ class Attempts(Record):
     """pass@k and pass^k of one system for one k, as means over the tasks that have an answer.
 
     Attributes:
+        k: The number of answers that are drawn.
+        tasks: The number of tasks that have an answer.
         pass_at_k: The chance that at least one of k answers passes.
         pass_hat_k: The chance that all k answers pass, written pass^k.
     """
@@ -66,11 +68,11 @@ def attempts(grades: Iterable[Grade]) -> dict[str, list[Attempts]]:
     """Estimate pass@k and pass^k of each system.
 
     Args:
-        grades: Graded answers; unanswered samples have no grade, and tasks without an answer are ignored.
+        grades: The graded answers of all systems. Unanswered samples have no grade, so they do not count.
 
     Returns:
-        The estimates of each system, for each k of `STEPS` up to n and for n itself, where n is the smallest number
-        of answers to any of its tasks.
+        The estimates of each system, for each k in `STEPS` up to n and for n itself. n is the smallest number of
+        answers that the system gave to one of its tasks.
     """
     found = {}
     for system, items in grouped(grades, lambda item: item.system).items():
@@ -125,7 +127,7 @@ def measured_attempts(findings: Findings) -> Measured:
         note="Unbiased estimates from all graded answers, each followed by its 95% interval over papers. "
         "pass@k assumes that the user picks a correct answer among k, which is impossible without the check; "
         "pass^k measures reliability. "
-        "k goes up to the smallest number of answers to a task.",
+        "The largest k is the smallest number of answers to a task.",
     )
     several = any(item.k > 1 for of_system in found.values() for item in of_system)
     return Measured({"attempts": found}, [table] if several else [])

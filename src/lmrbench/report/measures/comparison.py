@@ -1,4 +1,4 @@
-"""Paired comparisons of systems, and the smallest difference that the tasks can detect."""
+"""Paired comparisons of systems, and the smallest difference that can be detected with their tasks."""
 
 from __future__ import annotations
 
@@ -34,16 +34,21 @@ SPARE = ("interval", "won/lost", "tasks", "p", "test")
 
 
 class Comparison(Record):
-    """Two systems on the tasks that both answered.
+    """The comparison of two systems on the tasks that both answered.
 
     Attributes:
-        difference: The rate of the first system minus that of the second, with its interval over papers; None if they
-            have no task in common.
+        first: The name of the first system.
+        second: The name of the second system.
+        tasks: The number of tasks that both answered.
+        difference: The rate of the first system minus that of the second, with an interval from resampled papers; None
+            if they have no task in common.
         wins: The number of tasks on which the first system has the larger share of passing answers.
         losses: The number of tasks on which the second system has the larger share.
+        test: The test of the hypothesis that both have the same rate.
         p: The p value of `test`; None if the test is not defined.
         p_holm: The p value after Holm's correction over all pairs that have a p value.
-        one_differs: Whether the systems differ on only one of several papers, so that interval and test are undefined.
+        one_differs: Whether the systems differ on only one of several papers, so that the interval and the test
+            are undefined.
     """
 
     first: str
@@ -59,7 +64,7 @@ class Comparison(Record):
 
     @property
     def discordant(self) -> float | None:
-        """The share of the common tasks on which the two systems differ; None without a common task."""
+        """The share of the common tasks on which the two systems differ; None if there are no common tasks."""
         return (self.wins + self.losses) / self.tasks if self.tasks else None
 
 
@@ -70,7 +75,7 @@ def comparisons(grades: Iterable[Grade]) -> list[Comparison]:
     independent. Otherwise it is `sign_flip_p`.
 
     Args:
-        grades: Graded answers; unanswered samples have no grade.
+        grades: Graded answers. Unanswered samples have no grade, so they do not count.
 
     Returns:
         The pairs in the order in which the systems first occur; empty for a single system.
@@ -95,7 +100,7 @@ def _compared(first: str, second: str, answers: Mapping[str, Mapping[str, Sequen
     ones, others = answers[first], answers[second]
     common = [task for task in ones if task in others]
     single = all(len(ones[task]) == len(others[task]) == 1 for task in common)
-    # Rounding removes float errors, so that one of three answers and two of six are the same share.
+    # Rounding removes float errors, so that one of three answers and two of six answers are equal shares.
     differences = {task: round(fmean(ones[task]) - fmean(others[task]), 12) for task in common}
     wins, losses = sum(value > 0 for value in differences.values()), sum(value < 0 for value in differences.values())
     papers = {paper_of(task) for task in common}
@@ -145,7 +150,7 @@ def comparison_sheet(pairs: Sequence[Comparison]) -> Sheet:
         note="For the tasks that both systems answered: the rate of the first minus that of the second, with its 95% "
         "interval over papers, and the numbers of tasks on which the first does better (won) and worse (lost). "
         "McNemar's exact test treats tasks as independent; if a system has several answers per task, a sign-flip test "
-        "over whole papers takes its place. If the systems differ on only one paper, neither an interval nor a test is "
+        "over whole papers is used instead. If the systems differ on only one paper, neither an interval nor a test is "
         "defined. p (Holm) is corrected for all pairs of this table. A large p does not show that two systems are "
         "equally good, and a small p does not show that the difference matters.",
     )
@@ -157,7 +162,7 @@ def _detectable(systems: str, tasks: int, observed: float | None) -> tuple[list[
     Args:
         systems: The first cell of the row, which names the systems.
         tasks: The number of tasks that both systems answered.
-        observed: The share of these tasks on which the systems differ; None or 0 to assume a share.
+        observed: The share of these tasks on which the systems differ; None or 0 to use `ASSUMED_DISCORDANT` instead.
     """
     share = observed or ASSUMED_DISCORDANT
     smallest = detectable_difference(tasks, share)

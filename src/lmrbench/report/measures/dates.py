@@ -1,4 +1,7 @@
-"""Rates by the date on which the tasks' methods became public: by month, and before and since a cutoff."""
+"""Rates by the date on which the tasks' methods became public: by month, and before and since a cutoff.
+
+The user sets the cutoff, for example the end of a model's training data.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,9 @@ class Side(Record):
     """A rate on one side of a cutoff.
 
     Attributes:
-        rate: The mean over tasks, with its interval over papers.
+        tasks: The number of tasks.
+        papers: The number of papers of these tasks.
+        rate: The mean over tasks, with an interval from resampled papers.
     """
 
     tasks: int
@@ -38,12 +43,13 @@ class Split(Record):
     """A rate of one system before and since a cutoff.
 
     Attributes:
-        group: A category, or "all".
+        group: The category of the tasks, or "all".
+        system: The name of the system.
         answers: Whether the rate is that of correct or of robust answers.
-        before: The rate over tasks from before the cutoff; None if there are none.
-        since: The rate over tasks from the cutoff or later; None if there are none.
-        difference: The rate since the cutoff minus the rate before it, with its interval over papers; None if a side
-            has no tasks.
+        before: The rate over tasks with a date before the cutoff; None if there are none.
+        since: The rate over tasks with the date of the cutoff or a later one; None if there are none.
+        difference: The rate since the cutoff minus the rate before it, with an interval from resampled papers; None
+            if a side has no tasks.
     """
 
     group: str

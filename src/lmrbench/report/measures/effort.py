@@ -1,4 +1,4 @@
-"""Spending of systems on all samples, and per passing answer (failures included)."""
+"""Spending of systems: on all samples, and on all graded answers per passing answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ class Spending(Record):
     """The spending of a system on all its samples.
 
     Attributes:
-        dollars: The sum of the known prices; None if no price is known.
+        input_tokens: Tokens that the model read.
+        output_tokens: Tokens that the model wrote.
+        dollars: The sum of the known costs of samples; None if no cost is known.
         seconds: The mean number of seconds of work per sample.
     """
 
@@ -32,15 +34,20 @@ class Spending(Record):
 
 
 class Effort(Record):
-    """The spending of a system on all its answers, divided by the number of passing ones.
+    """The spending of a system on all its graded answers, divided by the number of passing ones.
 
-    With one answer per task this is the effort per solved task. The quotients, except `dollars_per_answer`, are None if
-    no answer passes.
+    With one answer per task, this is the effort per solved task. The quotients, except `dollars_per_answer`, are None
+    if no answer passes.
 
     Attributes:
-        answers: Answers that have both a usage record and a grade.
-        dollars_per_answer: Dollars per answer, whether it passes or not; None if the price of any answer is unknown.
-        dollars: Dollars per passing answer; also None if the price of any answer is unknown.
+        answers: The number of answers that have both a usage record and a grade.
+        passes: The number of these answers that are correct.
+        dollars_per_answer: Dollars per answer, passing or not; None if the cost of any answer is unknown.
+        dollars: Dollars per passing answer; also None if the cost of any answer is unknown.
+        input_tokens: Tokens read per passing answer.
+        output_tokens: Tokens written per passing answer.
+        calls: Model calls per passing answer.
+        minutes: Minutes of work per passing answer.
     """
 
     answers: int
@@ -126,7 +133,7 @@ def measured_effort(findings: Findings) -> Measured:
         name="effort",
         note="Dollars, tokens, model calls and minutes of work of all graded answers, divided by the number of passing "
         "answers; with one answer per task, this is the cost per solved task. It is not defined if no answer passes. "
-        "Unanswered samples do not count. Prices are those of the day of the run. Minutes are the working time of "
-        "model and tools, without the time spent waiting for the provider.",
+        "Unanswered samples do not count. Dollars are based on the prices on the day of the run. Minutes are the "
+        "working time of model and tools, without the time spent waiting for the provider.",
     )
     return Measured({"costs": costs(findings.usages), "effort": found}, [table] if found else [])

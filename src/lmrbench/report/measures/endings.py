@@ -1,4 +1,8 @@
-"""Counts of samples by their ending, separately for samples with and without an answer."""
+"""Counts of samples by their ending, separately for samples with and without an answer.
+
+A sample is one attempt of a system at a task. Its ending is the status in its usage record, such as a limit that was
+reached.
+"""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Example(Record):
-    """A failing answer, with the reason for the failure of its first failed case."""
+    """A failing answer, with the reason for the verdict on its first failed case."""
 
     task: str
     sample: int
@@ -66,7 +66,7 @@ def measured_failures(findings: Findings) -> Measured:
         spare=["system"],
         name="failures",
         note="Each answer that is not correct counts once, by the verdict on the first ordinary case that does not "
-        "match. The reason is that of the example; other answers with the same verdict may have failed for another "
-        "reason.",
+        "match. The reason is that of the example; other answers with the same verdict may have failed for other "
+        "reasons.",
     )
     return Measured({"failures": found}, [table] if found else [])

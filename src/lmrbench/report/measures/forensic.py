@@ -1,4 +1,8 @@
-"""Changes found in forensic tasks, by the number of changes in the task."""
+"""Changes found in forensic tasks, by the number of changes in the task.
+
+A forensic task asks a solver to find the changes that were made to a program, given the results that the changed
+program logged.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +26,10 @@ class ChangesFound(Record):
     """The answers of one system to the forensic tasks with the same number of changes.
 
     Attributes:
+        system: The name of the system.
+        changes: The number of changes.
+        answers: The number of answers.
+        passes: The number of correct answers.
         found: The mean share of the changes that an answer finds.
         runs: The mean number of runs of the experiment before a passing answer; None if it is not known.
     """
@@ -78,7 +86,7 @@ def measured_changes(findings: Findings) -> Measured:
         numbers=columns[1:],
         name="changes-found",
         note="An answer passes if it reproduces all metrics of the changed program. In other answers, a change counts "
-        "as found if the answer contains it word for word, so the share is a lower bound. Runs is the mean number of "
-        "runs of replay.py before a passing answer.",
+        "as found if the answer contains it word for word, so the share is a lower bound. The column runs gives "
+        "the mean number of runs of replay.py before a passing answer.",
     )
     return Measured({"changes_found": found}, [table] if found else [])

@@ -1,4 +1,8 @@
-"""The reproduction horizon of each system, estimated from its answers to forensic tasks."""
+"""The reproduction horizon of each system, estimated from its answers to forensic tasks.
+
+A forensic task asks a solver to find the changes that were made to a program, given the results that the changed
+program logged. The horizon is the number of changes at which a system solves half of such tasks.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Paired comparisons within a system: originals against their twins, and papers that two suites share."""
+"""Paired comparisons within a system: original tasks with their twins, and two suites on the papers that they share.
+
+A twin is a task made from an altered version of a paper; its original is the task with the unaltered version.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ ORIGINALS, TWINS = "originals", "twins"
 
 
 class PairedEffect(Record):
-    """The comparison of one system under two conditions, which are `first` and `second` in `comparison`."""
+    """The comparison of one system with itself under two conditions, `first` and `second` of `comparison`."""
 
     system: str
     comparison: Comparison
@@ -36,7 +39,7 @@ def memory_effects(grades: Iterable[Grade], originals: Mapping[str, str]) -> lis
     """Compare originals with their twins, for each system that answered both tasks of at least one pair.
 
     Args:
-        grades: Graded answers; a task is ignored if the other task of its pair has no answer.
+        grades: Graded answers. A task is ignored if the other task of its pair has no answer.
         originals: The id of the original task, by the id of its twin.
 
     Returns:
@@ -64,7 +67,7 @@ def repository_effects(
     Args:
         grades: Graded answers.
         suites: The suite of each task id.
-        papers: The paper of each task id; equal names mean the same paper.
+        papers: The name of the paper of each task id. Tasks with the same name are about the same paper.
 
     Returns:
         The rate in the first suite minus the rate in the second, with Holm's correction over systems and suites. The

@@ -1,4 +1,4 @@
-"""Progress of traced agents: effort before and after the first correct state, and answers spoiled after that state.
+"""Progress of traced agents: effort before and after the first correct state, and answers that were spoiled later.
 
 An agent is traced if the state of its code was graded after each turn, during the run. Each grade is stored as a
 snapshot. Unanswered samples have no snapshots.
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Spent(Record):
-    """Median spending over some answers; dollars are None if the price of any answer is unknown."""
+    """The medians of what several answers cost. `dollars` is None if the cost of any answer is unknown."""
 
     turns: float
     tool_calls: float
@@ -35,6 +35,8 @@ class FirstRight(Record):
     """The traced answers of one system, and their effort before and after the first correct state.
 
     Attributes:
+        answers: The number of traced answers.
+        passes: The number of answers that are correct at the end.
         spoiled: The number of answers that were correct after some turn but not at the end.
         until: Spending on the passing answers up to their first correct state; None if no answer passes.
         after: Spending on the passing answers after that state; None if no answer passes.
@@ -48,7 +50,7 @@ class FirstRight(Record):
 
 
 def first_right(snapshots: Iterable[Snapshot]) -> dict[str, FirstRight]:
-    """Return, by system, the effort on its answers before and after their first correct state."""
+    """Return, by system, the effort on its traced answers before and after their first correct state."""
     found = {}
     for system, items in grouped(snapshots, lambda item: item.system).items():
         answers = _answers(items)
@@ -67,7 +69,7 @@ def first_right(snapshots: Iterable[Snapshot]) -> dict[str, FirstRight]:
 def curves(snapshots: Iterable[Snapshot]) -> dict[str, list[float]]:
     """Return, by system, the mean over tasks of the share of cases that match after turns 0, 1, ...
 
-    The initial workspace counts as turn 0, and an answer keeps its value after its last turn.
+    The initial workspace counts as turn 0. After the last turn of an answer, its last share counts.
     """
     found = {}
     for system, items in grouped(snapshots, lambda item: item.system).items():
@@ -80,7 +82,7 @@ def curves(snapshots: Iterable[Snapshot]) -> dict[str, list[float]]:
 
 
 def _answers(snapshots: Iterable[Snapshot]) -> list[list[Snapshot]]:
-    """Return the snapshots of each answer of one system, in the order of turns."""
+    """Return the snapshots of each answer of one system, sorted by turn."""
     of_answers = grouped(snapshots, lambda item: (item.task, item.sample)).values()
     return [sorted(items, key=lambda item: item.turn) for items in of_answers]
 
@@ -92,7 +94,7 @@ def _first_right(answer: Sequence[Snapshot]) -> Snapshot | None:
 def _medians(spans: Sequence[tuple[Snapshot | None, Snapshot]]) -> Spent | None:
     """Return the median spending between two snapshots of each answer, or None if there are no answers.
 
-    If the first snapshot of a pair is None, the spending is counted from the start.
+    If the first snapshot of a pair is None, the spending since the start of the answer counts.
     """
     if not spans:
         return None

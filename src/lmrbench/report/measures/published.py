@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 
 class PublishedRate(Record):
-    """The published verdicts on the answers of one system, and the grades of the same answers.
+    """Counts of the answers of one system by published verdict and by grade.
 
     Attributes:
-        answers: Answers with a published verdict.
-        passes: Answers whose published verdict is a pass.
-        graded: Answers that have both a published verdict and a grade.
-        graded_passes: Graded answers that pass the published unit test.
-        correct: Graded answers that are correct.
-        passes_alone: Graded answers that pass the published unit test and are not correct.
-        correct_alone: Graded answers that are correct and fail the published unit test.
+        answers: The number of answers with a published verdict.
+        passes: The number of answers whose published verdict is a pass.
+        graded: The number of answers that have both a published verdict and a grade.
+        graded_passes: The number of graded answers that pass the published unit test.
+        correct: The number of graded answers that are correct.
+        passes_alone: The number of graded answers that pass the published unit test but are not correct.
+        correct_alone: The number of graded answers that are correct but fail the published unit test.
     """
 
     system: str
@@ -86,7 +86,7 @@ def both_verdicts(published: Iterable[PublishedVerdict], grades: Iterable[Grade]
 
 @measure()
 def measured_published(findings: Findings) -> Measured:
-    """Compare published verdicts with grades. There are no tables without published verdicts."""
+    """Compare published verdicts with grades. Without published verdicts, there are no tables."""
     rates = published_rates(findings.published, findings.grades)
     both = both_verdicts(findings.published, findings.grades)
     sheets = [_rates(rates)] if rates else []
@@ -119,10 +119,10 @@ def _rates(found: Sequence[PublishedRate]) -> Sheet:
         numbers=columns[1:],
         spare=["answers"],
         name="published",
-        note="Verdicts that others published; lmrbench did not make them, and no other table counts them. Graded is "
-        "the number of these answers that lmrbench graded as well, and the columns after it count only graded answers: "
-        "there means the published verdict, here means the grade by lmrbench, and alone means that only one of the two "
-        "accepts an answer.",
+        note="Verdicts that others published; lmrbench did not make them, and no other table counts them. The "
+        "column graded gives the number of these answers that lmrbench graded as well. The columns after it count only "
+        "graded answers; in their names, there stands for the published verdict, here for the grade by lmrbench, and "
+        "alone for answers that only one of the two accepts.",
     )
 
 

@@ -3,8 +3,8 @@
 The categories are CC (completely correct), LC (logic correct) and LI (logic incorrect). Unit tests are the checks of
 lmrbench, so their verdicts are the grades: a correct answer counts as CC, any other answer as LI. Unit tests whose
 verdicts were published by others are a separate rater. The category given by a judge is the majority of its votes. The
-category given by people together is the adjudicated label, or else the majority of their labels. An answer without a
-majority is a tie and is left out.
+category given by people together is that of the adjudicated label (the final decision on an answer), or else the
+majority of their labels. An answer without a majority is a tie and is left out.
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ class RaterAgreement(Record):
     """Agreement of all raters.
 
     Attributes:
+        pairs: The agreement of pairs of raters.
+        groups: The agreement among all annotators and among all judges.
         ties: The number of answers without a majority, by rater.
     """
 
@@ -65,11 +67,11 @@ def compare(
     """Measure the agreement of people, judges and unit tests.
 
     Args:
-        labels: Labels of annotators. Labels of the annotator `ADJUDICATED` are results of adjudication; they count for
-            people together, not for a single annotator.
+        labels: Labels, the ratings that annotators gave to answers. Labels of the annotator `ADJUDICATED` are results
+            of adjudication; they count for people together, not for a single annotator.
         votes: The categories of all votes on each answer, by judge.
-        grades: Grades, the verdicts of the unit tests.
-        published: Verdicts of unit tests that others published.
+        grades: The grades of answers, which are the verdicts of the unit tests.
+        published: Verdicts of unit tests, as published by others.
     """
     by_annotator: dict[str, dict[Answer, Category]] = {}
     for label in labels:

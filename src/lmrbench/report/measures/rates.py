@@ -1,4 +1,9 @@
-"""Rates of correct and robust answers: over all tasks, by category and by task, with intervals."""
+"""Rates of correct and robust answers: over all tasks, by category and by task, with intervals.
+
+An answer is correct if it matches the reference in all ordinary cases, and robust if it also matches in all edge cases.
+A sample (one attempt of a system at a task) is unanswered if a fault of the provider or the machine left it without an
+answer.
+"""
 
 from __future__ import annotations
 
@@ -23,19 +28,22 @@ if TYPE_CHECKING:
 class Rate(Record):
     """The mean over tasks of the share of answers that are correct, with two 95% intervals.
 
-    The rates, the intervals and the share of cases are None if there is no answer. Unanswered samples count only in the
-    last three attributes.
+    The rates, the intervals and the share of cases are None if there is no answer. Unanswered samples count only in
+    the last three attributes.
 
     Attributes:
+        tasks: The number of tasks that have an answer.
+        papers: The number of papers of these tasks.
+        answers: The number of graded answers.
         passes: The number of correct answers.
         correct: The mean over tasks of the share of correct answers.
         robust: The mean over tasks of the share of robust answers.
         low: Lower end of Wilson's interval, which treats tasks as independent. Its sample size is the number of tasks,
             because more answers to the same task say nothing about other tasks.
         high: Upper end of Wilson's interval.
-        paper_low: Lower end of the interval over papers; None if `paper_interval` returns None.
-        paper_high: Upper end of the interval over papers.
-        cases: The mean share of cases that match.
+        paper_low: Lower end of the interval from resampled papers (see `paper_interval`); None if it is not defined.
+        paper_high: Upper end of this interval; None if it is not defined.
+        cases: The mean over tasks of the share of cases that match.
         unanswered: The number of unanswered samples.
         correct_with_unanswered: The rate `correct` if all unanswered samples were wrong.
         correct_with_unanswered_right: The rate `correct` if all unanswered samples were right.
@@ -169,7 +177,7 @@ def _of_task(found: Rate | None) -> NumberedText:
 
 
 def of_listed(tasks: int, listed: int) -> NumberedText:
-    """Format a number of tasks, such as "20 of 28" if the suite lists more tasks, or else "28"."""
+    """Format a number of tasks: for example "20 of 28" if the suite lists more tasks, or else "28"."""
     return NumberedText(f"{tasks} of {listed}" if tasks < listed else str(tasks), {"": tasks})
 
 
@@ -210,10 +218,10 @@ def _by_category(groups: Mapping[str, Mapping[str, Rate]], overall: Mapping[str,
         totals=len(overall),
         name="by-category",
         note="Correct is the mean over tasks of the share of answers that match in all ordinary cases; robust is the "
-        "same for answers that match in the edge cases too. Answers is the number of graded answers, preceded by the "
-        "number of correct ones if their share equals the rate. Cases is the mean share of cases that match; matching "
-        "cases give no partial credit. Categories have few tasks, so their intervals are wide, and most differences "
-        "between categories may be due to chance.",
+        "same for answers that match in the edge cases too. The column answers gives the number of graded answers, "
+        "preceded by the number of correct ones if their share equals the rate. The column cases gives the mean share "
+        "of cases that match; matching cases give no partial credit. Categories have few tasks, so their intervals are "
+        "wide, and most differences between categories may be due to chance.",
     )
 
 

@@ -3,7 +3,8 @@
 The categories are CC (completely correct), LC (logic correct) and LI (logic incorrect). Unit tests are the checks of
 lmrbench: an answer passes them if its grade is correct. A rater is a judge, an annotator, all judges together, or all
 people together. The category given by one judge or by all judges is the majority of their votes. The category given by
-people together is the adjudicated label, or else the majority of their labels.
+people together is that of the adjudicated label (the final decision on an answer), or else the majority of their
+labels.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ class Rating(Record):
 
     Attributes:
         category: The category; None without a majority.
-        error_class: The error class that is named most often by the votes or labels for this category; None if no class
-            is named, or on ties.
+        error_class: The error class that the votes or labels for this category name most often; None if they name none,
+            or on ties.
     """
 
     rater: str
@@ -56,10 +57,11 @@ class Tally(Record):
     """Counts of one rater's ratings of the answers of one system.
 
     Attributes:
-        answers: All rated answers.
-        undecided: Rated answers without a category.
-        error_classes: Answers rated LC or LI, by error class.
-        unclassed: Answers rated LC or LI that have no error class.
+        answers: The number of rated answers.
+        categories: The number of answers in each category.
+        undecided: The number of rated answers without a category.
+        error_classes: The number of answers rated LC or LI, by error class.
+        unclassed: The number of answers rated LC or LI that have no error class.
     """
 
     system: str
@@ -82,13 +84,14 @@ class Tally(Record):
 
 
 class BesideTests(Record):
-    """The verdicts of one rater and of the unit tests, on the answers of one system that have both.
+    """Counts of the answers of one system by the ratings of one rater and the verdicts of the unit tests.
 
     Attributes:
-        passes: Answers that pass the unit tests.
-        correct: Answers rated CC.
-        passes_alone: Answers that pass the unit tests and are not rated CC.
-        correct_alone: Answers that fail the unit tests and are rated CC.
+        answers: The number of answers with both a category and a verdict; only these count.
+        passes: The number of answers that pass the unit tests.
+        correct: The number of answers rated CC.
+        passes_alone: The number of answers that pass the unit tests but are not rated CC.
+        correct_alone: The number of answers that fail the unit tests but are rated CC.
     """
 
     system: str
@@ -105,6 +108,7 @@ class Opposite(Record):
 
     Attributes:
         passed: Whether the answer passes the unit tests.
+        category: LI if the answer passes, CC if it fails.
         raters: The raters who contradict the unit tests.
     """
 
@@ -124,12 +128,12 @@ class Opposite(Record):
 def ratings(judgements: Iterable[Judgement], labels: Sequence[Label]) -> list[Rating]:
     """Return the ratings of each judge, all judges, each annotator, and people together, in this order.
 
-    All judges together are a rater if there are several judges. People together are a rater if there are several
-    annotators or adjudicated labels.
+    All judges together count as a rater if there are several judges. People together count as a rater if there are
+    several annotators, or if there are adjudicated labels.
 
     Args:
         judgements: Votes of judges. If a vote was repeated, the last one counts.
-        labels: Labels of annotators.
+        labels: Labels, the ratings that annotators gave to answers.
     """
     of_raters: list[tuple[str, Sequence[Judgement | Label]]] = [*_of_judges(latest(judgements)), *_of_people(labels)]
     return [
@@ -240,7 +244,7 @@ def _counts(values: Iterable[Name | None], known: Iterable[Name]) -> dict[Name, 
 
 @measure()
 def measured_ratings(findings: Findings) -> Measured:
-    """Compute the ratings of judges and people. There are no tables without ratings."""
+    """Compute the ratings of judges and people. Without ratings, there are no tables."""
     rated = ratings(findings.judgements, findings.labels)
     counted, beside, contrary = tallies(rated), beside_tests(rated, findings.grades), opposites(rated, findings.grades)
     commands = [findings.commands[item.answer] for item in contrary]
@@ -282,8 +286,8 @@ def errors_sheet(counted: Sequence[Tally]) -> Sheet:
         name="errors",
         note="The number and share of answers with each error class, among the answers that a judge or a person rates "
         "LC or LI. An answer counts once, with the class that is named most often by the votes or labels for its "
-        "category; none means that no class is named, or that several are named equally often. Raters may find fault "
-        "with different answers, so rows need not describe the same answers.",
+        "category. The column none counts answers for which no class is named, or several equally often. Raters may "
+        "find fault with different answers, so rows need not describe the same answers.",
     )
 
 
@@ -307,10 +311,10 @@ def _categories(counted: Sequence[Tally]) -> Sheet:
         spare=["none"],
         name="ratings",
         note="The share of answers in each category: completely correct (CC), logic correct (LC) or logic incorrect "
-        "(LI). The category is that of most of a judge's votes, or that of an annotator's label; none is the number of "
-        "answers for which no category has more than half of the votes. If a vote was repeated, the last one counts. "
-        "For people together, the adjudicated label counts, or else the majority of their labels. A judge reads code "
-        "and does not run it.",
+        "(LI). The category is the majority of a judge's votes, or that of an annotator's label; the column none gives "
+        "the number of answers for which no category has more than half of the votes. If a vote was repeated, the last "
+        "one counts. For people together, the adjudicated label counts, or else the majority of their labels. A judge "
+        "reads code and does not run it.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Speed and memory of passing answers, relative to the reference."""
+"""Speed and memory of passing answers, relative to the reference (the complete, correct code of the task)."""
 
 from __future__ import annotations
 
@@ -24,11 +24,12 @@ class Speeds(Record):
     The values are geometric means over tasks. The value of a task is the geometric mean over its answers.
 
     Attributes:
-        tasks: Tasks with an answer that has a speed.
-        answers: Answers that have a speed.
-        void: Answers that were timed but have no speed, for example because they are wrong on the timed inputs.
-        speed: The reference's time over the answers' time; None if no answer has a speed.
-        memory: The reference's memory over the answers' memory; None if no answer has a speed.
+        tasks: The number of tasks with an answer that has a speed.
+        answers: The number of answers that have a speed.
+        void: The number of answers that were timed but have no speed, for example because they are wrong on the timed
+            inputs.
+        speed: The reference's time divided by the answers' time; None if no answer has a speed.
+        memory: The reference's memory divided by the answers' memory; None if no answer has a speed.
     """
 
     tasks: int
@@ -85,8 +86,8 @@ def measured_speeds(findings: Findings) -> Measured:
         note="A value above 1 means that answers are faster than the reference or take less memory. The values are "
         "geometric means over tasks, and over the answers to each task, with 95% intervals over papers. Only passing "
         "answers are timed, so two systems may be timed on different tasks. The reference is written to be read, not "
-        "to be fast. No speed is the number of answers that are wrong, or take too much time or memory, on timed "
-        "inputs; the means exclude them.",
+        "to be fast. The column no speed gives the number of answers that are wrong, or take too much time or memory, "
+        "on timed inputs; the means exclude these answers.",
     )
     return Measured({"speeds": found}, [table] if found else [])
 

@@ -1,4 +1,4 @@
-"""Format numbers for the cells of a table. A missing number is shown as "not defined"."""
+"""Format numbers for the cells of a table. A missing number is shown as "not defined" or, for dollars, "not known"."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class NumberedText(str):
     """The text of a cell, with the numbers that it shows.
 
     Attributes:
-        numbers: The numbers by the name of their CSV column. A name that is empty or starts with a space is appended
-            to the name of the table's column.
+        numbers: The numbers, by the names of their CSV columns. A name that is empty or starts with a space is appended
+            to the name of the cell's column in the table.
     """
 
     numbers: Mapping[str, float | None]
@@ -45,8 +45,8 @@ def number(value: float | None, form: str, absent: str = UNDEFINED) -> NumberedT
 
     Args:
         value: The number, or None if it is missing.
-        form: Format specification for `format`.
-        absent: Text for None.
+        form: The format specification, such as ".1%".
+        absent: The text to show if the number is missing.
     """
     sign, rest = ("+", form[1:]) if form.startswith("+") else ("", form)
     return NumberedText(absent if value is None else format(value, f"{sign}z{rest}"), {"": value})
@@ -73,7 +73,7 @@ def minutes(value: float | None, absent: str = UNDEFINED) -> NumberedText:
 
 
 def count_and_share(count: int, total: int) -> NumberedText:
-    """Format a count with its share of a total; without the share if the total is 0."""
+    """Format a count and its share of a total, or only the count if the total is 0."""
     share = count / total if total else None
     return NumberedText(str(count) if share is None else f"{count} ({share:.0%})", {"": count, " share": share})
 
@@ -84,7 +84,7 @@ def passes(count: int, answers: int) -> NumberedText:
 
 
 def counted_answers(rate: Rate) -> NumberedText:
-    """Format the number of answers of a rate, as passes/answers if this fraction equals the rate."""
+    """Format a rate's number of answers, preceded by the number of passes if passes/answers equals the rate."""
     found = passes(rate.passes, rate.answers)
     return found if rate.is_pooled else NumberedText(str(rate.answers), found.numbers)
 

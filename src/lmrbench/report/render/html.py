@@ -17,7 +17,7 @@ def environment(package: str, folder: str) -> Environment:
     """Return a Jinja environment that escapes all values and raises an error if a template uses an undefined value.
 
     Args:
-        package: The package that holds the templates.
+        package: The package that contains the templates.
         folder: The folder of the templates in the package.
     """
     from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -35,7 +35,10 @@ def environment(package: str, folder: str) -> Environment:
 
 
 def page(report: Report) -> str:
-    """Return the HTML page of a report. The figures show only its first part, the headline tier if that has results."""
+    """Return the HTML page of a report.
+
+    The figures show only the first part of the report, which is the headline tier if that has results.
+    """
     from lmrbench.report.drawings import drawings
     from lmrbench.report.headlines import conclusions, headline_sheets
 

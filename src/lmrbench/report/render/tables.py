@@ -27,9 +27,10 @@ class Sheet:
         numbers: The names of the columns that are aligned to the right.
         spare: The names of the columns that are omitted on a narrow terminal, the last one in this list first.
         totals: The number of rows at the end that are set apart as totals.
-        name: The name in file names and links.
+        name: An identifier for file names and links.
         note: Sentences that explain the numbers and their limits.
-        by_system: Whether all columns but the first are systems, which may be too many to fit side by side.
+        by_system: Whether the columns after the first are systems, except spare columns. There may be too many systems
+            to fit side by side.
     """
 
     title: str
@@ -78,7 +79,7 @@ def show(item: Sheet, out: Console) -> None:
         out: The console, which sets the width.
     """
     shown = list(range(len(item.columns)))
-    # A system may have the name of a spare column. Spare columns come last, so the last one by this name is spare.
+    # A system may have the name of a spare column. Spare columns come last, so the last column of that name is spare.
     last = {name: place for place, name in enumerate(item.columns)}
     spare = [last[name] for name in item.spare if name in last]
     while spare and _width(item, shown) > out.width:
@@ -131,7 +132,7 @@ def _table(item: Sheet, shown: Sequence[int]) -> Table:
         if number == len(item.rows) - item.totals:
             table.add_row()
         cells = [row[place] for place in shown]
-        # Line breaks in names are escaped; the text after one could look like a message of lmrbench.
+        # Line breaks in names are escaped, because the text after one could look like a message of lmrbench.
         table.add_row(Text(printable(cells[0])), *map(cell, cells[1:]))
     return table
 
@@ -139,7 +140,8 @@ def _table(item: Sheet, shown: Sequence[int]) -> Table:
 def in_one_line(reason: str, most: int = 120) -> str:
     """Shorten the reason of a failure to one line, and cut it after `most` characters.
 
-    Of several lines, the first (up to a traceback) and the last are kept. The last line of a traceback is the error.
+    If there are several lines, the first (up to a traceback) and the last are kept. The last line of a traceback states
+    the error.
     """
     lines = reason.strip().splitlines() or [""]
     line = lines[0] if len(lines) == 1 else f"{lines[0].partition(': Traceback')[0]}: {lines[-1].strip()}"
@@ -147,7 +149,7 @@ def in_one_line(reason: str, most: int = 120) -> str:
 
 
 def first_failure(case: CaseVerdict | None) -> str:
-    """Describe the first failed case of an answer in one line. The case is None if the check has no cases."""
+    """Describe the first failed case of an answer in one line. None means that the check has no cases."""
     if case is None:
         return "the check has no cases"
     kind = "edge case " if case.edge else ""

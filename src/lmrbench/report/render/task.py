@@ -25,7 +25,7 @@ SIDE_BY_SIDE = 84
 
 
 def task_facts(task: Task, certificate: Certificate | None) -> dict[str, object]:
-    """Return the entries of task.toml, the digests and the certificate of a task, for JSON."""
+    """Return a task's entries in task.toml, its digests and its certificate (the results of its audit), for JSON."""
     facts = task.model_dump(mode="json", include={"paper", *TaskEntry.model_fields} - {"targets"})
     return {
         "id": task.id,
@@ -91,13 +91,14 @@ def _certified(certificate: Certificate | None) -> str:
 def answer_parts(task: Task, submission: Submission, width: int) -> Iterator[RenderableType]:
     """Yield each masked function and the code that was taken from an answer, with line numbers.
 
-    If a task asks for whole files instead of functions, a diff is shown. An answer that can't be used is shown as
-    submitted.
+    If the task asks for whole files instead of functions, a diff is yielded. An answer that can't be used is yielded as
+    it was submitted.
 
     Args:
         task: The task that was answered.
         submission: The answer.
-        width: The width of the terminal; a wide one shows both pieces of code side by side.
+        width: The width of the terminal in characters. If it is large enough, the two pieces of code are shown side by
+            side.
     """
     try:
         answered, taken = read_targets(task, submission)

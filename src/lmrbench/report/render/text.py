@@ -29,7 +29,7 @@ def markdown(item: Sheet) -> str:
 def comma_separated(item: Sheet) -> str:
     """Return a table as CSV with a header.
 
-    For a cell with numbers, only the numbers are written, each in a column of its own. Shares are fractions of 1,
+    For a cell that shows numbers, only the numbers are written, each in a separate column. Shares are fractions of 1,
     differences have the unit of the table, and missing numbers are empty cells.
     """
     columns = []
@@ -49,7 +49,10 @@ def comma_separated(item: Sheet) -> str:
 
 
 def latex(item: Sheet) -> str:
-    """Return a table as LaTeX, which needs booktabs and graphicx; a table wider than the line is scaled down."""
+    """Return a table as LaTeX for documents that load booktabs and graphicx.
+
+    A table that is wider than the line is scaled down.
+    """
     places = "".join("r" if column in item.numbers else "l" for column in item.columns)
     head, *body = [" & ".join(map(_tex, line)) + r" \\" for line in (item.columns, *item.rows)]
     if item.totals:

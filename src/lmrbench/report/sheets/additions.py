@@ -8,14 +8,14 @@ from lmrbench.authoring.listing.additions import Addition
 from lmrbench.authoring.listing.versions import Additions
 from lmrbench.report.render.tables import Sheet, in_one_line, sheet
 
-# Definitions with fewer lines are left out of the table, but are in the JSON output.
+# Definitions with fewer lines are left out of the table of definitions, but are in the JSON output.
 FEWEST_LINES = 6
 _MOST_LETTERS = 60
 _GPU = {"no": "", "may": "may", "needs": "needs a GPU"}
 
 
 def additions_sheets(found: Additions) -> list[Sheet]:
-    """Return two tables of the new definitions in a version: by folder or file, and one row per definition."""
+    """Return two tables of the definitions that a package version adds: one by folder or file, one by definition."""
     title = f"New in {found.package}{f' ({found.date})' if found.date else ''} since {found.since}"
     parts: dict[str, list[Addition]] = {}
     for item in found.new:

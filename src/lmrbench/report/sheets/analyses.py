@@ -60,18 +60,19 @@ def actions_facts(found: Iterable[Distribution], tests: Iterable[Contrast]) -> d
 
 
 def repeated_line(sessions: Sequence[LoggedSession]) -> str:
-    """Return a line about the recorded sessions that repeat a paper, or "" if there are none."""
+    """Return a line about the recorded sessions that repeat an agent's work on a paper, or "" if there are none."""
     repeated = sum(item.repeated for item in sessions)
     if not repeated:
         return ""
     return (
-        f"{len(sessions) - repeated} of {len(sessions)} recorded sessions are counted, namely those that the results "
-        f"name. The other {repeated} repeat a paper; only the rows 'with repeats' and the published totals include them"
+        f"{len(sessions) - repeated} of {len(sessions)} recorded sessions are counted, namely those that the published "
+        f"results name. The other {repeated} repeat a paper; only the rows 'with repeats' and the published totals "
+        "include them"
     )
 
 
 def structure_parts(name: str, found: Regression) -> tuple[Sheet | None, str]:
-    """Return the table of a regression (None if the regression is not defined) and a line about it.
+    """Return the table of a regression, and a line about it. The table is None if the regression is not defined.
 
     Args:
         name: The set of structure measures: "paper" for those of the LMR-BENCH paper, "ours" for those of lmrbench.
@@ -87,11 +88,16 @@ def structure_parts(name: str, found: Regression) -> tuple[Sheet | None, str]:
     ]
     columns = ["", "coefficient", "standard error", "z", "p"]
     title = f"Regression of passing on the structure of the repository, {measures}"
-    return sheet(title, columns, rows, numbers=columns[1:]), f"{counts}; measures are in standard deviations"
+    return sheet(
+        title, columns, rows, numbers=columns[1:]
+    ), f"{counts}; measures are in units of their standard deviation"
 
 
 def ablation_sheets(found: Sequence[Ablation]) -> list[Sheet]:
-    """Return the tables of rates by inputs and of their differences. Systems without defined rates are left out."""
+    """Return the tables of rates by inputs and of their differences.
+
+    Inputs are the parts of the workspace that a solver sees. Systems without defined rates are left out.
+    """
     defined = [item for item in found if not item.problem]
     rates = [
         [
@@ -186,7 +192,10 @@ def published_facts(figures: Sequence[PaperFigure], pairs: Mapping[str, Agreemen
 
 
 def familiarity_sheet(found: Sequence[Familiarity]) -> Sheet:
-    """Return the table of token probabilities of goal files and of their renamed and reformatted copies."""
+    """Return the table of token probabilities of goal files and of their renamed and reformatted copies.
+
+    Goal files are the files that a solver must complete.
+    """
     rows = [
         [item.task, item.file, item.tokens, f"{item.as_written:.3f}", f"{item.renamed:.3f}", f"{item.difference:+z.3f}"]
         for item in sorted(found, key=lambda item: -item.difference)
@@ -205,7 +214,7 @@ def familiarity_facts(found: Iterable[Familiarity], related: Iterable[Correlatio
 
 
 def correlation_lines(found: Iterable[Correlation]) -> Iterator[str]:
-    """Yield a line for each system with the rank correlation between success and familiarity."""
+    """Yield, for each system, a line with the rank correlation between its success and the familiarity of the tasks."""
     for item in found:
         text = f"{UNDEFINED}: {item.problem}"
         if item.rho is not None and item.p is not None:

@@ -18,7 +18,7 @@ def failures(run: Run, system: str | None, sample: int | None) -> list[Grade]:
     Args:
         run: The content of the run folder.
         system: Only answers of this system; None for all systems.
-        sample: Only answers with this sample number; None for all.
+        sample: Only answers with this sample number; None for all samples.
     """
     failed = [
         item
@@ -51,7 +51,7 @@ class Chosen:
 
     Attributes:
         grade: The grade of the answer.
-        submission: The answer itself; None if the run does not hold it.
+        submission: The answer itself; None if the run does not contain it.
         samples: The number of graded samples of the system for this task.
         failing: The number of these samples that fail in at least one case.
     """
@@ -69,7 +69,7 @@ def choose(run: Run, task: str, system: str | None, sample: int | None) -> Chose
         run: The content of the run folder.
         task: The id of the task.
         system: The system that gave the answer; required if several systems answered the task.
-        sample: The number of the sample; None for any.
+        sample: The number of the sample; None for any sample.
 
     Raises:
         UsageError: There is no such answer, or several systems have one and `system` is None.
@@ -77,8 +77,8 @@ def choose(run: Run, task: str, system: str | None, sample: int | None) -> Chose
     grades = [item for item in run.grades if item.task == task and system in (None, item.system)]
     answers = [item for item in grades if sample in (None, item.sample)]
     if len({item.system for item in answers}) != 1:
-        of = (f" of {system}" if system is not None else "") + (f", sample {sample}" if sample is not None else "")
-        which = "several systems have answers" if answers else f"there is no such graded answer{of}"
+        of = (f" by {system}" if system is not None else "") + (f", sample {sample}," if sample is not None else "")
+        which = "several systems have answers" if answers else f"there is no graded answer{of}"
         named = ", ".join(sorted({f"{item.system} (sample {item.sample})" for item in grades})) or "none"
         raise UsageError(f"{run.folder}: {which} to {task}; name one with --system and --sample: {named}")
     answers.sort(key=lambda item: item.sample)

@@ -1,4 +1,10 @@
-"""Tables, and lines of text, about audits, adversaries and forensic draws."""
+"""The tables and lines about audits, adversaries and forensic draws.
+
+An audit measures how well the check of a task tells correct from wrong code; a certificate contains its results. An
+adversary is a model that writes right and wrong versions of a task's code to find weaknesses of the check. A forensic
+draw is a random choice of deviations, which are changes of a paper's repository. It is fair if a search can find its
+deviations from the logs of the changed program.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +62,7 @@ def audit_facts(
     Args:
         found: The certificate of each task, by task id; None for a task without a certificate.
         shortfalls: The reasons why each task fails the audit, by task id.
-        other_tiers: Texts about tasks of other tiers that a workspace answers, by task id.
+        other_tiers: Warnings that the workspace of a task contains answers to tasks of other tiers, by task id.
     """
     return [
         {
@@ -72,8 +78,8 @@ def audit_facts(
 def mutants_to_see(found: Mapping[str, Certificate | None]) -> Iterator[tuple[str, str]]:
     """Yield a heading and the diff of each mutant that needs attention.
 
-    A mutant survives if no case rejects it. A rejected mutant of a method is undecided if it contradicts neither the
-    logged results nor a sentence that a solver reads.
+    A mutant is the reference with one small mistake. It survives if no case rejects it. In the method tier, a rejected
+    mutant also needs attention if it contradicts neither the logged results nor a sentence that a solver reads.
     """
     for name, item in found.items():
         if item is None:
@@ -89,16 +95,16 @@ def mutants_to_see(found: Mapping[str, Certificate | None]) -> Iterator[tuple[st
 
 
 def _survivor(item: Survivor) -> str:
-    case = f"a case that rejects it: {item.told_apart_by}\n" if item.told_apart_by else ""
+    case = f"an input for which it differs from the reference: {item.told_apart_by}\n" if item.told_apart_by else ""
     return f"{item.diff}\n{case}"
 
 
 def other_tiers(found: Iterable[str], others: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Yield a line for each task of another tier to which a workspace contains the answer.
+    """Yield the warnings about audited tasks whose workspaces contain answers to tasks of other tiers.
 
     Args:
         found: The ids of the audited tasks.
-        others: Texts about the answered tasks, by the id of the task whose workspace answers them.
+        others: Warnings about such answers, by the id of the task whose workspace contains them.
     """
     for name in found:
         yield from (f"{name}: {text}" for text in others.get(name, ()))
@@ -107,7 +113,7 @@ def other_tiers(found: Iterable[str], others: Mapping[str, Sequence[str]]) -> It
 def fixed_inputs(found: Mapping[str, Certificate | None]) -> Iterator[str]:
     """Yield a sentence for each task with too many fixed cases.
 
-    A case is fixed if its observation is the same under two seeds, or if a trivial answer already matches it.
+    A case is fixed if its observation is the same under two seeds, or if even a trivial answer matches it.
     """
     for name, item in found.items():
         if item and item.fixed_inputs is not None and item.fixed_inputs > MOST_FIXED:
@@ -122,7 +128,10 @@ def slow_checks(found: Mapping[str, Certificate | None]) -> Iterator[str]:
 
 
 def edge_failures(found: Mapping[str, Certificate | None]) -> Iterator[str]:
-    """Yield a sentence for each rewrite that is correct but not robust, which only the one named `plain` may be."""
+    """Yield a sentence for each rewrite that passes all ordinary cases but fails edge cases.
+
+    A rewrite is a correct alternative implementation. Only the one named `plain` may fail edge cases.
+    """
     for name, item in found.items():
         for rewrite in item.rewrites if item else ():
             if rewrite.correct and not rewrite.passed:
@@ -133,9 +142,9 @@ def edge_failures(found: Mapping[str, Certificate | None]) -> Iterator[str]:
 def draws_sheet(found: Sequence[AuditedDraw]) -> Sheet:
     """Return the table of audited forensic draws.
 
-    The columns give the number of changes that share a stage of the experiment, the number of runs that a search needs
-    to find the changes, the difference (as a share of the tolerance) between the logs with one and with two threads,
-    and the reason why a draw is not fair.
+    The columns give the number of deviations that share a stage of the experiment with another one, the number of runs
+    that a search needs to find the deviations, the difference between the logs with one and with two threads (as a
+    share of the tolerance), and the reason why a draw is not fair.
     """
     rows = [
         (
@@ -152,7 +161,7 @@ def draws_sheet(found: Sequence[AuditedDraw]) -> Sheet:
 
 
 def draw_lines(paper: str, draw: Draw, refused: Iterable[tuple[Draw, str]]) -> Iterator[str]:
-    """Yield lines about the first fair draw of a paper's deviations, preceded by the attempts that were not fair."""
+    """Yield lines about the first fair draw of a paper's deviations, after one line for each unfair attempt."""
     for item, why in refused:
         yield f"attempt {item.attempt} is not fair: {why}"
     yield f"{paper}/{draw.id}: {', '.join(draw.deviations)}"
@@ -168,7 +177,7 @@ def draw_facts(draw: Draw, refused: Iterable[tuple[Draw, str]]) -> dict[str, obj
 
 
 def effects_sheet(paper: str, found: Sequence[Effect]) -> Sheet:
-    """Return the table of the effect of each deviation of a pool when it is the only change."""
+    """Return the table of the effects that each deviation of a paper has when it is the only change."""
     rows = [
         (item.name, item.file, item.stage, f"{len(item.moved)}/{item.metrics}", item.fault or "-", item.why)
         for item in found
@@ -179,7 +188,7 @@ def effects_sheet(paper: str, found: Sequence[Effect]) -> Sheet:
 
 
 def adversary_sheet(found: Sequence[Finding]) -> Sheet:
-    """Return the table that counts, by task, the accepted and rejected versions that an adversary wrote."""
+    """Return the table that counts, by task, the versions by an adversary that the check accepts or rejects."""
     rows = []
     for task in dict.fromkeys(item.task for item in found):
         wrong = [item for item in found if item.task == task and item.proposal.kind == "wrong"]
@@ -193,7 +202,7 @@ def adversary_sheet(found: Sequence[Finding]) -> Sheet:
 
 
 def adversary_texts(found: Sequence[Finding]) -> Iterator[str]:
-    """Yield a text for each version by an adversary that reveals a weakness of its task."""
+    """Yield a text for each version by an adversary that the check wrongly accepts or wrongly rejects."""
     for item in found:
         if item.amiss:
             name = f"{item.task} {item.proposal.kind} {item.number}"

@@ -39,7 +39,7 @@ def _correct(results: Sequence[Result]) -> int:
 
 
 def _mean_over_tasks(results: Sequence[Result], robust: bool = False) -> float:
-    """Return the rate of correct or robust answers of a system, as `lmrbench report` computes it."""
+    """Return the rate of correct (or robust) answers of a system, as `lmrbench report` computes it."""
     tasks = grouped(results, lambda item: item.task).values()
     return fmean(fmean(item.robust if robust else item.correct for item in items) for items in tasks)
 
@@ -49,8 +49,8 @@ def failures_sheet(results: Sequence[Result], built_in: Collection[str]) -> Shee
 
     Args:
         results: The results of a grading.
-        built_in: The names of the built-in systems that were graded. Their masks and wrong versions are meant to fail,
-            so these failures are left out.
+        built_in: The names of the built-in systems that were graded. Masked repositories and wrong versions are meant
+            to fail, so their failures are left out.
     """
     failed = [
         item
@@ -83,8 +83,8 @@ def failing_grades_sheet(failed: Sequence[Grade]) -> Sheet:
 def failed_cases_sheet(grade: Grade) -> Sheet | None:
     """Return the table of the failed cases of an answer, or None if there are none.
 
-    Cases with the same seed, kind, verdict and reason share a row, which names the first of them. If all failed cases
-    have the same seed, it is in the title instead of a column.
+    Cases with the same seed, kind, verdict and reason share a row, which gives the name of the first. If all failed
+    cases have the same seed, it is in the title instead of a column.
     """
     failed = [case for case in grade.cases if case.verdict != "match"]
     if not failed:
@@ -135,7 +135,7 @@ def _ratio(value: Ratio | None) -> str:
 
 
 def verification_sheets(answers: Sequence[VerifiedClaim]) -> list[Sheet]:
-    """Return the table of claimed and found verdicts by system and, if some differ, the table of those verdicts."""
+    """Return a table that compares claimed with found verdicts by system and, if some differ, a table of these."""
     rows = [
         [
             system,

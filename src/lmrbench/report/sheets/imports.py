@@ -1,4 +1,4 @@
-"""The tables that `lmrbench task import` prints."""
+"""The tables that `lmrbench task import` prints about the tasks and records that it imported from LMR-BENCH."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def imported_sheets(found: ImportedEdition) -> list[Sheet]:
     others = (
         _runs(found),
         _remarks("Left out", found.left_out),
-        _remarks("Remarks on what was imported", found.remarks),
+        _remarks("Remarks on imported items", found.remarks),
     )
     return [tasks, *(item for item in others if item.rows)]
 

@@ -1,4 +1,7 @@
-"""The tables and lines that `lmrbench judge` and `lmrbench analyse agreement` print."""
+"""The tables and lines that `lmrbench judge` and `lmrbench analyse agreement` print.
+
+Judges and people rate an answer as CC (completely correct), LC (logic correct) or LI (logic incorrect).
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def votes_sheets(found: Sequence[Shares]) -> list[Sheet]:
-    """Return the table of the shares of categories and, if error classes were named, the table of their counts."""
+    """Return the table of answers by category and, if judges named error classes, the table of votes by error class."""
     rows = []
     for item in found:
         counts = [*item.categories.values(), item.ties, item.unjudged, item.unusable]
@@ -76,7 +79,7 @@ def agreement_sheets(found: RaterAgreement) -> list[Sheet]:
 
 
 def ties_lines(found: RaterAgreement) -> Iterator[str]:
-    """Yield a line for each rater that has answers without a majority of votes."""
+    """Yield a line for each rater that has answers without a majority of votes or labels."""
     for name, count in found.ties.items():
         yield f"{name}: no majority for {counted(count, 'answer')}, left out"
 
@@ -86,7 +89,7 @@ def pairs_sheet(pairs: Mapping[str, Agreement], collapsed: Iterable[Agreement] =
 
     Args:
         pairs: The agreement on the three categories, by the names of the raters.
-        collapsed: The agreement on whether an answer is CC, in the order of `pairs`; empty to omit it.
+        collapsed: The agreement on whether an answer is CC, in the order of `pairs`. If empty, it is left out.
     """
     rows = [[name, _share(item.same), _share(item.conflicts), _kappa(item)] for name, item in pairs.items()]
     columns = ["who", "the same", "CC against LI", "Cohen's kappa"]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def sandboxes_sheet(found: Sequence[Diagnosis]) -> Sheet:
-    """Return the table of sandboxes, which tells whether each one works and how it limits memory."""
+    """Return the table of sandboxes, which shows whether each one works and how it limits memory."""
     bounds = {True: "a cgroup and a watchdog", False: "a watchdog", None: "not known"}
     rows = [
         (item.name, "yes" if item.works else "no", bounds[item.cgroup] if item.works else "-", item.note)

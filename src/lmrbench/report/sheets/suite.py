@@ -41,11 +41,11 @@ def tiers_line(every_task: Sequence[Task]) -> str:
 
 
 def tiers_warning(tasks: Sequence[Task], what: str) -> str:
-    """Return a warning if the workspace of one tier may contain answers to tasks of another tier, else "".
+    """Return a warning if the workspace of one tier may contain answers to tasks of another tier, or else "".
 
     Args:
         tasks: Tasks whose papers may also have tasks in other tiers.
-        what: Advice to the user. The names of the papers are appended to it.
+        what: Advice to the user. It becomes part of the warning, before the names of the papers.
     """
     papers = sorted({task.paper.slug for task in tasks if task.other_tiers})
     return (
@@ -77,7 +77,7 @@ class Summary:
 
     Attributes:
         suite: The name and version of the suite; "" if it has none.
-        digest: The digest of all tasks of the suite, as in run.json.
+        digest: The digest of all tasks of the suite, as recorded in run.json.
         papers: The number of papers.
         categories: The number of tasks of each category.
         sizes: The size of each task, by id.

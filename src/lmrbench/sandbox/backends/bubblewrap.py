@@ -3,7 +3,7 @@
 A worker has its own mount, process, network, IPC and host-name namespaces, and a user namespace or, if lmrbench runs
 as root, a user id of its own. It sees the system's libraries, the interpreter and the packages that the tasks import,
 all read-only, and two private folders in memory that it can write to. It sees no home folder, no other packages, no
-suite and none of the host's environment variables.
+suite (tasks and their solutions) and none of the host's environment variables.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from lmrbench.sandbox.warm_worker import WarmWorker
 
 _FIRST_USER_ID, _USER_IDS = 1_000_000_000, 2**30
 LIBRARY_FOLDERS = ("/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/bin")
-# Parts of the messages that bwrap prints if it may not create namespaces.
+# Parts of the messages that bwrap prints if it is not allowed to create namespaces.
 _FORBIDDEN = ("setting up uid map", "RTM_NEWADDR", "namespace failed", "create new namespace", "namespaces")
 _ALLOW = (
     "on Ubuntu 23.10 or newer, where kernel.apparmor_restrict_unprivileged_userns is 1, install an AppArmor profile "
@@ -54,7 +54,7 @@ class Layout:
         imports: The packages to show in /packages, with their requirements.
         files: Pairs of a folder in the sandbox and a path on this machine. The file or folder at this path is shown in
             the folder, under its own name.
-        writable: The paths of private folders in memory.
+        writable: The paths in the sandbox at which private, writable folders in memory are mounted.
         writable_bytes: The size limit of each writable folder.
         system: Further folders with programs of this machine. Installed Python and Node packages in them are hidden.
         shown: Folders to show at the user's request. Packages in them are shown, too.
@@ -77,7 +77,7 @@ class Layout:
 
 
 def with_advice(said: str) -> str:
-    """Return a message of bwrap, followed by advice if it says that the kernel forbids namespaces."""
+    """Return bwrap's message `said`, followed by advice if the message says that the kernel forbids namespaces."""
     return f"{said}. What to do: {_ALLOW}" if any(words in said for words in _FORBIDDEN) else said
 
 
@@ -102,7 +102,7 @@ def refuse_secret(shown: Iterable[Path], secrets: Iterable[Path]) -> None:
     for path in shown:
         for secret in secrets:
             if path.resolve().is_relative_to(secret.resolve()):
-                raise UsageError(f"{path} can't be shown in a sandbox: it is in {secret}, which may hold answers")
+                raise UsageError(f"{path} can't be shown in a sandbox: it is in {secret}, which may contain answers")
 
 
 class BubblewrapSandbox(Sandbox):
@@ -121,10 +121,10 @@ class BubblewrapSandbox(Sandbox):
         self._can_fork = True
 
     def start(self, imports: Sequence[str], tree: Path | None = None, environment: Path | None = None) -> WarmWorker:
-        """Fork a worker from a template, as process 1 of namespaces of its own; see `protocol.Sandbox`.
+        """Fork a worker as process 1 of its own namespaces; see `protocol.Sandbox`.
 
-        If the kernel doesn't allow templates to create namespaces, each worker is started by its own bwrap process and
-        imports its packages itself.
+        It is forked from a template, a process that has already imported the packages. If the kernel doesn't allow
+        templates to create namespaces, each worker is started by its own bwrap process and imports its packages itself.
         """
         shown = [("/worker", WORKER_PROGRAM), *([] if tree is None else [(_TREES, tree)])]
         layout = Layout(imports, shown, _WRITABLE, environment=environment)
@@ -190,10 +190,10 @@ class BubblewrapSandbox(Sandbox):
             program: The arguments of the interpreter.
             layout: The contents of the sandbox.
             environment: All environment variables of the program.
-            user: The result of `new_user`. Unless it is None, the program gets it as the option `--user NUMBER`, and
-                must change to that user.
-            forks: Whether the program is a template. A template gets no option `--user`: it stays root, so that it can
-                fork workers into new namespaces.
+            user: The result of `new_user`. Unless it is None, the option `--user NUMBER` is added to the program's
+                arguments, and the program must change to that user.
+            forks: Whether the program is a template. If so, `--user` is not added: the program does not change its
+                user, so that it can fork workers into new namespaces.
 
         Raises:
             SandboxError: bubblewrap is not installed.
@@ -268,7 +268,7 @@ class BubblewrapSandbox(Sandbox):
 
         Args:
             paths: The folders to show.
-            packages: The folders of installed packages inside them that are to be hidden.
+            packages: The folders of installed packages to hide inside the shown folders.
 
         Raises:
             UsageError: A folder to show is inside a secret folder.
@@ -306,7 +306,7 @@ def installed_packages(folder: Path) -> tuple[Path, ...]:
 
 
 def _outermost(folders: Iterable[Path]) -> list[Path]:
-    """Return the folders that are not inside another one of them."""
+    """Return those of the folders that are not inside another one of them, sorted."""
     every = set(folders)
     return sorted(path for path in every if not every & set(path.parents))
 

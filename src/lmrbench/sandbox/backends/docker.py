@@ -1,9 +1,9 @@
-"""The `docker` back end: each worker runs in a container.
+"""The `docker` back end: each worker (the process that runs untrusted code) is in a container of its own.
 
 The image contains the interpreter, the worker program and the packages. A container has neither network nor
 capabilities. It has a user of its own, a read-only root file system, two private folders in memory, and limits on
 memory and processes. The machine-wide part of /proc is masked. A container ends and is removed when lmrbench closes the
-connection; if that fails, a later run removes it.
+connection; if that fails, a later run of lmrbench removes it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,11 @@ _MOST_WORDS = 1 << 16
 
 
 class DockerSandbox(Sandbox):
-    """Starts workers in containers. If the Engine runs on this machine, trees are mounted and need not be sent."""
+    """Starts workers in containers.
+
+    If the Docker Engine runs on this machine, trees (folders with files of a repository) are mounted in the container,
+    so their files need not be sent to the worker.
+    """
 
     name = "docker"
     advice = (
@@ -91,8 +95,8 @@ class ContainerConnection:
 
         Args:
             image: The tag of the container's image.
-            tree: A folder of this machine to show in the container, or None.
-            place: The path of that folder in the container.
+            tree: A folder of this machine to mount in the container, or None.
+            place: The path of that folder in the container, or None if no folder is mounted.
         """
         # Each connection has its own client, because threads must not share a client.
         self.client = connect()
@@ -168,7 +172,7 @@ class ContainerBounds:
         self._bound = _START_BYTES
 
     def held(self) -> int:
-        """Return the bytes of memory that the container holds now."""
+        """Return the memory that the container uses now, in bytes."""
         found = self.api.stats(self.container, stream=False, one_shot=True)
         return int(found.get("memory_stats", {}).get("usage", 0))
 
@@ -179,7 +183,7 @@ class ContainerBounds:
 
         Args:
             limits: The limits of the job.
-            held: The bytes that the worker held before the job, which are added to the limit.
+            held: The memory that the worker used before the job, in bytes. It is added to the job's limit.
 
         Raises:
             SandboxError: The Engine cannot raise the limit of a running container.
@@ -191,7 +195,7 @@ class ContainerBounds:
             except NotFound as error:
                 # Podman can't change the limit, so a job can run only if it needs no more than the first limit.
                 if memory > _START_BYTES:
-                    raise SandboxError(f"the Engine can't raise a container's memory to {memory >> 20} MB") from error
+                    raise SandboxError(f"the Engine can't raise the memory limit to {memory >> 20} MB") from error
             self._bound = memory
 
 
@@ -247,7 +251,7 @@ def _machine_in_proc() -> list[str]:
 def _process(number: int) -> str:
     """Return a string that identifies a process: its id, its start time and the machine's boot id.
 
-    The id alone may be reused. The string is empty if there is no such process.
+    The id alone is not enough, because ids are reused. Returns "" if there is no such process.
     """
     try:
         began = Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[19]
@@ -257,7 +261,7 @@ def _process(number: int) -> str:
 
 
 def _sweep(client: Any) -> None:
-    """Remove the containers that killed runs of lmrbench on this machine have left behind."""
+    """Remove the containers left behind by runs of lmrbench on this machine that were killed."""
     with contextlib.suppress(APIError, RequestException):
         for item in client.containers.list(all=True, filters={"label": [_KIND, f"{_NODE}={platform.node()}"]}):
             started_by = item.labels[_PROCESS]

@@ -72,7 +72,7 @@ def connect() -> Any:
         A client of the `docker` package.
 
     Raises:
-        SandboxError: There is no Engine, or it is too old.
+        SandboxError: The Engine can't be reached, or it is too old.
     """
     try:
         client = docker.from_env(timeout=600)
@@ -154,7 +154,10 @@ def images(client: Any) -> list[Image]:
 
 
 def needed(tasks: Iterable[Task]) -> list[tuple[tuple[str, ...], Path | None]]:
-    """Return pairs of the packages that a task imports and the environment that they come from, without duplicates."""
+    """Return, for each task, the packages that it imports and the environment that they come from.
+
+    Equal pairs are returned only once.
+    """
     pairs = [(with_worker_needs(third_party_imports(task)), environment_of(task.paper.requirements)) for task in tasks]
     return list(dict.fromkeys(pairs))
 
@@ -172,7 +175,10 @@ def remove(client: Any, tag: str) -> None:
 
 
 def prune(client: Any, tasks: Iterable[Task]) -> Iterator[str]:
-    """Remove the worker images that none of these tasks needs with the current packages, and yield their tags."""
+    """Remove the worker images that none of these tasks needs, and yield their tags.
+
+    An image with other versions of the packages than those installed now is not needed.
+    """
     kept = {tag_of(client, *item) for item in needed(tasks)}
     for image in images(client):
         if image.tag not in kept:
@@ -183,7 +189,7 @@ def prune(client: Any, tasks: Iterable[Task]) -> Iterator[str]:
 def _described(
     client: Any, imports: Sequence[str], environment: Path | None, base: str | None, told: Callable[[str], object]
 ) -> tuple[str, dict[str, Any]]:
-    """Return the tag of an image, and the facts about its content from which the tag is computed."""
+    """Return the tag of an image, and the facts from which the tag is computed, such as the base and the packages."""
     base = base or default_base(client)
     texts = [file.read_text() for file in sorted(_IMAGE.iterdir()) if file.is_file()]
     facts = {
@@ -205,7 +211,7 @@ def _is_there(client: Any, tag: str) -> bool:
     except ImageNotFound:
         return False
     except (DockerException, RequestException) as error:
-        raise SandboxError(f"Docker can't look for the image {tag}: {error}") from error
+        raise SandboxError(f"Docker can't look up the image {tag}: {error}") from error
     return True
 
 

@@ -2,9 +2,9 @@
 
 It needs neither root, nor user namespaces, nor capabilities, so it runs in unprivileged containers, on clusters, and
 where an AppArmor profile forbids namespaces. A worker and its children can read the system's libraries, the interpreter
-and the packages that the tasks import, and write to a folder of their own. In /proc a candidate sees only its own
-process. docs/security.md describes the resources that a worker shares with the host, and the restrictions that an old
-kernel lacks.
+and the packages that the tasks import, and write to a folder of their own. In /proc, a candidate (the code that is
+graded) can read the entries of its own process, but not those of others. docs/security.md describes the resources that
+a worker shares with the host, and the restrictions that an old kernel lacks.
 """
 
 from __future__ import annotations
@@ -116,9 +116,9 @@ class LandlockSandbox(Sandbox):
 
 
 def _visible(folder: Path, hidden: Iterable[Path]) -> Iterator[Access]:
-    """Yield rules that make a folder readable, except for the hidden folders below it.
+    """Yield rules that make a folder readable, except for the hidden folders inside it.
 
-    The names of these hidden folders can still be listed.
+    The names of the hidden folders can still be listed.
     """
     below = [path for path in hidden if path.is_relative_to(folder)]
     if folder in below or not folder.is_dir():

@@ -1,7 +1,7 @@
-"""The `process` back end: a plain process under rlimits and a system-call filter, which sees the whole disk.
+"""The `process` back end: the worker is a plain process under rlimits and a system-call filter. It sees the whole disk.
 
-It is for machines on which no other back end works. `auto` never selects it, and every grade records its use.
-docs/security.md lists the attacks that it does not stop.
+This back end is for machines on which no other one works. `--sandbox auto` never selects it, and every grade records
+its use. docs/security.md lists the attacks that it does not stop.
 """
 
 from __future__ import annotations

@@ -1,1 +1,4 @@
-"""The programs that run inside a sandbox. They import the standard library, numpy and safetensors, but not lmrbench."""
+"""The programs that run inside a sandbox.
+
+They import only the standard library, numpy, safetensors and the packages of the tasks, but not lmrbench.
+"""

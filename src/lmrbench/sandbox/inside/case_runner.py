@@ -1,6 +1,8 @@
-"""The child that runs a candidate: it loads `observe`, observes each case and sends the observations.
+"""The child that runs a candidate (the code to grade): it calls `observe` with each case and sends the observations.
 
-This code shares its process with the candidate's code, so nothing that it sends can be trusted.
+`observe` is a function of the check. It passes the case, an input, to the candidate's code and returns the observation,
+the result. The code of this module shares its process with the candidate's code, so nothing that it sends can be
+trusted.
 """
 
 from __future__ import annotations
@@ -33,11 +35,11 @@ _PROGRAM = os.path.dirname(__file__)
 
 
 def enter(repo: Path, files: dict[str, bytes], tree: Path | None) -> None:
-    """Lay out a repository, change to its folder, and put the folder first in the import path.
+    """Create the files of a repository, change to its folder, and put the folder first in the import path.
 
     Args:
         repo: The folder to create.
-        files: The content of the files that the host sent, by path.
+        files: The contents of the files that the host sent, by path.
         tree: The folder that contains the repository's other files; None if all files were sent.
     """
     lay_out(repo, files, tree)
@@ -52,10 +54,10 @@ def enter(repo: Path, files: dict[str, bytes], tree: Path | None) -> None:
 def run_cases(
     observing: str, drawn: Sequence[Any], numbers: Sequence[int], start: int, random_seed: int, out: int
 ) -> None:
-    """Observe cases, and send a frame about each.
+    """Observe cases, and send a frame about each; see `framing` for the kinds of frames.
 
-    STARTED is sent before any code of the candidate can run. If `observing` cannot be loaded, BROKEN follows and ends
-    the frames. Otherwise one frame follows for each case in `numbers[start:]`: OBSERVED, with the times of the case
+    STARTED is sent before any code of the candidate can run. If `observing` cannot be loaded, BROKEN follows, and no
+    further frame. Otherwise one frame follows for each case in `numbers[start:]`: OBSERVED, with the times of the case
     (packed by `SECONDS`) and the encoded observation, or RAISED, with a message.
 
     Args:

@@ -1,8 +1,9 @@
-"""Encode drawn cases in the process that draws them, and restore them in the process that runs the candidate.
+"""Encode cases in the process that draws them, and restore them in the process that runs the candidate.
 
-A case may contain any value that an observation may (see `encoding`), as well as tuples, sets and dtypes. Dict keys may
-be of any of these types. Decoding restores the original types. Tensors and arrays keep their strides and
-`requires_grad`, and a tensor or array that occurs several times is restored as one object.
+Cases are the inputs that a check draws from a seed. A candidate is the code to grade. A case may contain any value that
+an observation (a result) may contain (see `encoding`), as well as tuples, sets and dtypes. Dict keys may be of any of
+these types. Decoding restores the original types. Tensors and arrays keep their strides and `requires_grad`, and a
+tensor or array that occurs several times is restored as one object.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ _Array = np.ndarray[Any, Any]
 class _CaseEncoder(Encoder):
     def __init__(self) -> None:
         super().__init__()
-        # The node of each array or tensor, by the object's id. The object is stored as well, because the id of a freed
-        # object could be given to another one.
+        # The JSON node of each array or tensor, by the object's id. The object is stored as well, because the id of a
+        # freed object could be given to another one.
         self._known: dict[int, tuple[Any, dict[str, Any]]] = {}
 
     def encode(self, value: Any, path: str, depth: int) -> Any:
@@ -53,7 +54,7 @@ class _CaseEncoder(Encoder):
 
 
 def ordinary_first(cases: Iterable[Any]) -> list[Any]:
-    """Return the ordinary cases in their order, then the edge cases.
+    """Return the ordinary cases in their order, then the edge cases, which have a true entry `edge`.
 
     This way, all ordinary cases have run by the time grading stops at a failed edge case.
     """
@@ -61,7 +62,7 @@ def ordinary_first(cases: Iterable[Any]) -> list[Any]:
 
 
 def encode_cases(cases: list[Any]) -> bytes:
-    """Encode drawn cases as bytes, from which `restore_cases` restores them.
+    """Encode cases as bytes, from which `restore_cases` restores them.
 
     Raises:
         TypeError: A value has a type that can't be encoded, or there are too many values; the message gives the path.

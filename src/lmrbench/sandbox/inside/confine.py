@@ -1,8 +1,9 @@
 """Confinement of a sandbox's processes by prctl, rlimits and system-call filters. Linux only.
 
-The worker confines itself before it reads its first request, so these limits hold under every back end, in addition to
-the back end's own. Each child that runs a candidate is limited further by rlimits and a second filter. Process 1 of an
-agent's namespace has a filter of its own, which allows the calls that ordinary programs need.
+The worker is the process that runs jobs. It confines itself before it reads its first request, so these limits apply
+under every back end, in addition to the back end's own. For each job, the worker forks children that run a candidate
+(the code to grade). Each child is limited further by rlimits and a second filter. A sandbox in which an agent works has
+a filter of its own. Its process 1 installs this filter, which allows the calls that ordinary programs need.
 """
 
 from __future__ import annotations
@@ -53,8 +54,8 @@ _KERNEL: dict[str, Numbers] = {
 }  # fmt: skip
 
 # Also refused to workers: reading other processes, memory that no limit counts (extended attributes), scheduling of
-# other processes, and channels between sandboxes. The channels are locks, watches and hints on files that two sandboxes
-# see, queries about which of their pages are in memory, and machine-wide counters.
+# other processes, and channels between sandboxes. Channels are locks, watches and hints on files that two sandboxes
+# see, queries whether pages of these files are in memory, and machine-wide counters.
 _SHARED: dict[str, Numbers] = {
     "ptrace": (101, 117), "process_vm_readv": (310, 270), "process_vm_writev": (311, 271), "kcmp": (312, 272),
     "get_robust_list": (274, 100), "memfd_create": _MEMFD_CREATE,
@@ -72,8 +73,8 @@ _SHARED: dict[str, Numbers] = {
 # itself moves observations with these two calls.
 _SPLICE: dict[str, Numbers] = {"splice": (275, 76), "sendfile": (40, 71), "seccomp": (317, 277)}
 
-# Refused to children that share the file systems of the host: changing owners, reading counters of free space, and
-# sending messages, because descriptors in transit between processes are hidden from /proc.
+# Refused to children that share the file systems of the host: changing owners, and reading counters of free space.
+# Sending messages is refused as well, because /proc does not show descriptors in transit between processes.
 _HOST_FILES: dict[str, Numbers] = {
     "chown": (92, None), "fchown": (93, 55), "lchown": (94, None), "fchownat": (260, 54),
     "statfs": (137, 43), "fstatfs": (138, 44), "sendmsg": (46, 211), "sendmmsg": (307, 269),
@@ -200,8 +201,8 @@ def confine_worker(
 def refuse_huge_pages() -> None:
     """Make this process and its children use small pages only.
 
-    As long as one byte of a huge page is used, the whole page stays in memory, but the parts that the process has
-    returned to the kernel are not counted.
+    Huge pages would falsify the measured memory. As long as one byte of a huge page is used, the whole page stays in
+    memory, but the parts that the process has returned to the kernel are not counted.
     """
     _prctl(_PR_SET_THP_DISABLE, 1)
 
@@ -227,7 +228,7 @@ def become_user(user: int | None, reads_all: bool = False) -> None:
     Args:
         user: The user and group id to become, or None to stay the same user.
         reads_all: Whether the new user may read files that only root can read, such as an interpreter in root's home.
-            Only safe with Landlock rules, which bound the files that can be read.
+            This is safe only with Landlock rules, which restrict the files that can be read.
 
     Raises:
         OSError: The kernel refuses the change.
@@ -261,11 +262,11 @@ def bound_child(memory: int, processes: int, cpu_seconds: int, file_bytes: int, 
     """Limit the calling process by rlimits and a filter of its own, and allow the worker to measure it through /proc.
 
     Args:
-        memory: The limit on memory in bytes, in addition to the memory that is mapped now.
-        processes: The limit on processes, in addition to those that the user has now.
+        memory: The number of bytes that the process may map in addition to those that it maps now.
+        processes: The number of processes that the user may have in addition to those that run now.
         cpu_seconds: The limit on the processor seconds of a single process.
-        file_bytes: The limit on the bytes of a single file.
-        open_files: The limit on the open files of a single process.
+        file_bytes: The limit on the size of a single file, in bytes.
+        open_files: The number of files that a single process may have open.
 
     Raises:
         OSError: The machine's hard limit is lower; the message names the limit.
@@ -296,11 +297,11 @@ def bound_child(memory: int, processes: int, cpu_seconds: int, file_bytes: int, 
 
 
 def guard_host(version: int) -> None:
-    """Install a filter for a process without namespaces of its own, against system calls that Landlock allows.
+    """Install a filter that refuses calls which Landlock does not restrict, for a process without its own namespaces.
 
     Args:
         version: The version of the kernel's Landlock interface. If it is old, the filter also refuses calls that
-            truncate files by their path, and signals to other processes than the caller and its process group.
+            truncate files by their path, and signals to anything but the caller itself and its process group.
 
     Raises:
         OSError: The kernel refuses the change.

@@ -1,10 +1,10 @@
 """Encode observations as plain data, the only form in which they leave the sandbox. Nothing is pickled.
 
-Plain data is a tree of dicts and lists whose leaves are tensors, arrays, numbers, strings, bytes, booleans and None. An
-observation is encoded as one safetensors file: the tree as JSON in the tensor `tree`, and each leaf array in a tensor
-of its own. Arrays of a dtype that numpy lacks (bfloat16, float8) are stored as float32, and complex arrays as pairs of
-reals, both without loss. The candidate may have forged the bytes, so decoding does not trust them. The size of the
-decoded value is bounded by the number of bytes.
+An observation is the result of one case of a check. Plain data is a tree of dicts and lists whose leaves are tensors,
+arrays, numbers, strings, bytes, booleans and None. An observation is encoded as one safetensors file: the tree as JSON
+in the tensor `tree`, and each leaf array in a tensor of its own. Arrays of a dtype that numpy lacks (bfloat16, float8)
+are stored as float32, and complex arrays as pairs of reals, both without loss. The candidate (the code to grade) may
+have forged the bytes, so decoding does not trust them. The number of bytes limits the size of the decoded value.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class Array(NamedTuple):
     """A tensor or array in an observation.
 
     Attributes:
-        library: The library that it came from, `torch` or `numpy`.
-        dtype: Its dtype in that library.
+        library: The library that the tensor or array came from, `torch` or `numpy`.
+        dtype: The name of its dtype in that library.
         values: Its values as a numpy array.
     """
 
@@ -37,7 +37,7 @@ class Array(NamedTuple):
 
 
 class Encoder:
-    """Turns a value into a tree for JSON and the arrays that the tree refers to."""
+    """Turns a value into a JSON tree, and collects the arrays that the tree refers to."""
 
     def __init__(self) -> None:
         """Start with no arrays."""
@@ -146,7 +146,7 @@ def decode(payload: bytes) -> Any:
 
 
 class _Decoder:
-    """Decodes a tree. It makes at most `MAX_NODES` values and uses each array once, which bounds the result's size."""
+    """Decodes a tree. To limit the result's size, it creates at most `MAX_NODES` values and uses each array once."""
 
     def __init__(self, arrays: dict[str, np.ndarray[Any, Any]]) -> None:
         self.arrays = arrays
@@ -174,12 +174,12 @@ class _Decoder:
 
 
 def as_complex(pairs: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Convert pairs of reals, which lie along the last axis, to complex numbers.
+    """Convert an array whose last axis consists of a real and an imaginary part to complex numbers.
 
-    The result shares memory with `pairs` unless the reals have half precision.
+    The result shares memory with `pairs` unless `pairs` has half precision or is not contiguous.
 
     Raises:
-        ValueError: The last axis does not hold pairs of floating point numbers.
+        ValueError: The last axis does not have two entries, or the entries are not floating-point numbers.
     """
     wide = pairs if pairs.dtype.itemsize >= 4 else pairs.astype(np.float32)
     if wide.dtype.kind != "f" or wide.shape[-1] != 2:

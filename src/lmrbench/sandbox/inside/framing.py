@@ -1,7 +1,8 @@
 """Frames, the messages between host, worker and child: a fixed header, then a payload whose length is in the header.
 
-The same frames carry requests (host to worker), answers (worker to host) and the reports of the process that runs the
-candidate (child to worker). Of a case's frame, the worker reads only the header; the host decodes the payload.
+The host is lmrbench, outside of the sandbox. The worker runs in the sandbox and forks children, which run the candidate
+(the code to grade). Frames carry requests (host to worker), answers (worker to host) and reports (child to worker). If
+a report is about a case, the worker reads only its header and passes it on; the host decodes the payload.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from typing import NamedTuple
 
 HEADER = struct.Struct("<BiI")
 
-# Host to worker. STOP ends a request before its last case.
+# Host to worker. PRELOAD names modules to import. REQUEST starts a request. STOP ends it before its last case.
 PRELOAD, REQUEST, STOP = 1, 2, 3
 # Worker to host. READY answers PRELOAD; LOG (the end of the children's output) and DONE end a request.
 READY, DONE, LOG = 10, 11, 12
-# Child to worker. STARTED is sent before any code of the candidate runs, and goes no further than the worker. It is
-# followed by one OBSERVED or RAISED per case, or by BROKEN if `observe` can't be loaded. The worker passes these on.
+# Child to worker. STARTED is sent before any code of the candidate runs. The worker does not pass it on. It is followed
+# by one OBSERVED or RAISED per case, or by BROKEN if the check's function `observe` can't be loaded. The worker passes
+# these on.
 STARTED, OBSERVED, RAISED, BROKEN = 20, 21, 22, 23
 # The worker's own reports: TIMED_OUT for a case that ran too long, DIED for a case whose child ended or broke another
 # limit, and FAULT if the first child ended before STARTED.

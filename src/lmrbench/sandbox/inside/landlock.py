@@ -1,8 +1,8 @@
 """Landlock: restrict the files, sockets and other processes that a process and its children can reach.
 
 No privilege is needed. Restrictions can only be added: the process and its children form a domain, which they can
-neither leave nor widen. The version of the kernel's interface (ABI) determines the restrictions that are possible; all
-others are left out.
+neither leave nor widen. Restrictions that the kernel's version of the Landlock interface (ABI) does not support are
+left out.
 """
 
 from __future__ import annotations
@@ -24,17 +24,20 @@ _CHANGES = sum(1 << bit for bit in range(4, 13))
 _REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 _FIRST = _EXECUTE | _WRITE_FILE | _READ_FILE | _READ_DIR | _CHANGES
 _SINCE = {1: _FIRST, 2: _REFER, TRUNCATE_ABI: _TRUNCATE, 5: _IOCTL_DEV}
-# Rights to bind and connect TCP sockets. Scopes: abstract sockets and signals to processes outside of the domain.
+# The rights to bind and connect TCP sockets. The scopes forbid two things: connections to abstract sockets of processes
+# outside of the domain, and signals to such processes.
 _TCP, _TCP_ABI = 3, 4
 _SCOPES = 3
 _OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
 
-# The rights that a rule can grant: read and execute; list a folder; read and write existing files; everything.
+# The rights that a rule can grant. READ: read and execute. LIST: list a folder. USE: read and write existing files.
+# WRITE: everything.
 READ = _EXECUTE | _READ_FILE | _READ_DIR
 LIST = _READ_DIR
 USE = _READ_FILE | _WRITE_FILE
 WRITE = READ | _WRITE_FILE | _CHANGES | _REFER | _TRUNCATE
-# Entries of /proc/PID without a rule: those that show more than the process, and `task`, whose folders repeat them.
+# Entries of /proc/PID that get no rule: those that show more than this process, and `task`, whose subfolders contain
+# such entries again.
 _SHARED = {"net", "task", "mountstats"}
 
 _libc = ctypes.CDLL(None, use_errno=True)

@@ -1,7 +1,7 @@
-"""Measure the memory that the processes of a sandbox hold together.
+"""Measure the total memory that the processes of a sandbox use.
 
-This includes the pages of processes, their page tables, and memory that belongs to no process: buffers of sockets,
-pipes and terminals, and files in memory.
+It includes the pages of processes, their page tables, and memory that belongs to no process: buffers of sockets, pipes
+and terminals, and files in memory.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ def excess(pids: Sequence[int], before: int, limit: int) -> int:
     """Return the number of bytes by which processes exceed a memory limit; 0 if they do not exceed it.
 
     Args:
-        pids: The processes, without this one.
-        before: The bytes that this process held before it forked the others. They do not count against the limit. 0 if
-            it did not fork the others.
-        limit: The bytes that the processes may hold together.
+        pids: The ids of the processes. This process is not among them.
+        before: The bytes that this process used before it forked the others, which inherited them. They do not count
+            against the limit. 0 if this process did not fork the others.
+        limit: The bytes that the processes may use in total.
     """
     # This quick count includes a shared page once for each process that shares it. The exact count below is slower,
     # because the kernel has to walk the page tables.
@@ -82,7 +82,7 @@ def of_terminals() -> int:
 
 
 def of_folders(folders: Iterable[str]) -> int:
-    """Return the bytes that the files in these folders hold. Each folder must be a file system in memory."""
+    """Return the bytes that the files in these folders occupy. Each folder must be a file system in memory."""
     total = 0
     for folder in folders:
         status = os.statvfs(folder)
@@ -142,7 +142,7 @@ def _proportional(pid: int | str) -> int:
     try:
         pages = _listed(f"/proc/{pid}/smaps_rollup", b"Pss_Anon:", b"SwapPss:", missing=False)
     except OSError:
-        # A process that may not be read is charged in full; one that has ended holds nothing.
+        # A process that this one may not read is charged in full. For a process that has ended, `resident` returns 0.
         return resident(pid)
     return pages + _listed(f"/proc/{pid}/status", b"VmPTE:")
 

@@ -1,6 +1,7 @@
 """Create the namespaces of a forked worker inside those of its template: process, mount, network and IPC namespaces.
 
-The system calls are the same as those of bwrap, but are made by a process that has already imported its packages.
+A template is a process that has imported packages, and from which workers are forked. The system calls are the same as
+those that bwrap makes to start a sandbox, but here the process has already imported its packages.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Measure the sockets and unnamed files of a candidate's processes, if these share the namespaces of the host.
+"""Measure the sockets and unnamed files of the processes of a candidate (the code to grade).
 
-Until they are closed, sockets hold memory, and files whose name was removed hold disk space.
+An open socket occupies memory, and an open file whose name was removed occupies disk space. This module finds them in
+/proc if the processes share the namespaces of the host.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from typing import NamedTuple
 
 
 class Opened(NamedTuple):
-    """The sockets and unnamed files that processes hold.
+    """The sockets and unnamed files that processes have open.
 
     Attributes:
         sockets: The number of sockets.
-        unnamed: The bytes on disk of each open file without a name, by inode.
+        unnamed: The size on disk of each open file without a name, in bytes, by inode.
     """
 
     sockets: int
@@ -57,7 +58,10 @@ def _descriptors(pid: int) -> Iterable[os.DirEntry[str]]:
 
 
 def mapped(pids: Iterable[int], folders: Sequence[Path]) -> dict[int, int]:
-    """Return the bytes that processes map of each file whose name was removed from one of these folders, by inode."""
+    """Return the size of the mappings of each file whose name was removed from one of these folders.
+
+    The sizes are in bytes, by inode. Mappings of the same file, by one or several of the processes, are added up.
+    """
     places = tuple(f"{folder}/".encode() for folder in folders)
     found: dict[int, int] = {}
     for pid in pids:

@@ -1,4 +1,4 @@
-"""The processes of a candidate: find them, kill them, and measure their processor time."""
+"""The processes of a candidate (the code to grade): find them, kill them, and measure their processor time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class ProcessorTime:
         self._most = 0
 
     def seconds(self, pids: Iterable[int]) -> float:
-        """Return the processor seconds of these processes, of their ended children, and of all processes seen before.
+        """Return the total processor seconds of these processes, their ended children, and all processes seen earlier.
 
         The total is computed in two ways. The first sum is over these processes and those ended children for which
         their parents have waited, because the kernel counts only these. The second sum is over the last measured times
@@ -79,7 +79,7 @@ def kill_descendants(own_namespace: bool) -> None:
     """Kill all descendants of this process, and wait until they are gone.
 
     Raises:
-        SystemExit: A process survived for ten seconds.
+        SystemExit: A process was still there after ten seconds.
     """
     deadline = time.monotonic() + _KILL_SECONDS
     while time.monotonic() < deadline:

@@ -1,8 +1,8 @@
 """The worker's pipes: `HostChannel` exchanges frames with the host, and `Relay` passes a child's frames on to the host.
 
-Payloads move through files without a name, never through the worker's memory, because every later child gets a copy of
-that memory. A payload stays in its file until it is complete, so that a child that dies in the middle of a frame does
-not break the stream to the host.
+Each frame is a message with a header and a payload; see `framing`. Payloads move through files without a name, never
+through the worker's memory, because every later child gets a copy of that memory. A payload stays in its file until it
+is complete, so that a child that dies in the middle of a frame does not break the stream to the host.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class HostChannel:
         _copy(file, size - tail, tail, self.answers)
 
     def close(self) -> None:
-        """Close both descriptors. A child does so, because it must not reach the host."""
+        """Close both descriptors. Each child calls this after the fork, because it must not reach the host."""
         os.close(self.requests)
         os.close(self.answers)
 
@@ -77,7 +77,7 @@ class Relay:
 
         Args:
             source: The descriptor of the pipe, which must not block.
-            spool: The descriptor of an empty file, which will hold the payload of the current frame.
+            spool: The descriptor of an empty file, in which the payload of the current frame is stored.
         """
         self._source = source
         self._spool = spool

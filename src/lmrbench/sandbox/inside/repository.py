@@ -1,7 +1,7 @@
 """The repository of a job on disk: the files that were sent, and links into a folder that contains the other files.
 
-A subfolder that contains none of the sent files is linked as a whole. So the time to lay out a repository depends on
-the number of entries next to the sent files, not on the size of the repository.
+A subfolder that contains none of the sent files is linked as a whole. So the time that `lay_out` takes depends on the
+number of entries next to the sent files, not on the size of the repository.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ def lay_out(repo: Path, files: dict[str, bytes], tree: Path | None) -> None:
 
     Args:
         repo: The folder to create.
-        files: The content of the files that the host sent, by path.
+        files: The contents of the files that the host sent, by path.
         tree: The folder that contains the repository's other files; None if all files were sent.
     """
     folders = {parent for name in files for parent in PurePosixPath(name).parents}

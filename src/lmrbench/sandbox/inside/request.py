@@ -1,4 +1,8 @@
-"""Run one request in the worker: fork children for its cases, watch their limits, and report cases whose child died."""
+"""Run one request in the worker: fork children for its cases, watch their limits, and report cases whose child died.
+
+A request asks the worker to run a candidate (the code to grade) on the cases of a check. Children send frames to the
+worker; `framing` lists their kinds, such as STARTED.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +34,8 @@ SAMPLE_SECONDS = 0.05
 CPU_GRACE = 2
 # The seconds between two searches for mapped files without a name. A search takes milliseconds.
 _MAPPED_SECONDS = 1.0
-# Such a file counts as at least the limit on file bytes divided by this number, because the kernel reports only the
-# size of the mapping, not that of the file.
+# The kernel reports only the size of the mapping of such a file, not that of the file. So each such file counts as at
+# least the limit on the bytes of all files, divided by this number.
 _MAPPED_PART = 8
 
 
@@ -40,7 +44,7 @@ class RequestRun:
 
     Attributes:
         used: Processor seconds of all children, counted from the moment at which the candidate could start.
-        peak_kb: The peak resident size of the largest child, in kilobytes.
+        peak_kb: The largest peak resident size of any child, in kilobytes.
     """
 
     def __init__(
@@ -57,7 +61,7 @@ class RequestRun:
 
         Args:
             request: The message of the host's REQUEST frame.
-            body: The descriptor of the file that holds the request's body.
+            body: The descriptor of the file that contains the request's body.
             log: The descriptor of the file for the output of children.
             host: The pipes to the host.
             scratch: The folders that children may write to.
@@ -91,13 +95,13 @@ class RequestRun:
         return not self._ended and self._case < self._count and self._seconds_left() > 0
 
     def run_child(self) -> None:
-        """Run one child to its end. If it dies, report the reason for the case in which it died."""
+        """Run one child to its end. If it dies, send the host a frame about the current case, with the reason."""
         reports, out = os.pipe()
         os.set_inheritable(out, False)
         held = memory.resident("self")
         spool = self._scratch.unnamed_file()
         self._started = False
-        # Kept in a local variable, where no candidate can replace it.
+        # Kept in a local variable, because a candidate could replace `os._exit`.
         exit_now = os._exit
         pid = os.fork()
         if pid == 0:
@@ -177,8 +181,9 @@ class RequestRun:
         """Pass frames on until the child ends, breaks a limit or is told to stop.
 
         Returns:
-            The kind of the frame to send for the current case, the reason (empty unless a limit was broken), and the
-            processor seconds that the child used before STARTED, for example to lay out the repository.
+            The kind of the frame to send for the current case, the reason (empty unless the child was stopped because
+            it broke a rule), and the processor seconds that the child used before STARTED, for example to lay out the
+            repository.
         """
         poll = select.poll()
         poll.register(reports, select.POLLIN)
@@ -266,7 +271,7 @@ class RequestRun:
         """Pass on the frames that the child has completed so far; return whether there were any.
 
         Raises:
-            ValueError: A frame is out of turn, or a later child could not load `observe`.
+            ValueError: A frame arrived out of turn, or a later child could not load the check.
             OverflowError: The child sends more bytes than its limit on output.
         """
         frames = 0

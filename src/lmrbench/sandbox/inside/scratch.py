@@ -1,4 +1,7 @@
-"""The folders that a candidate may write to. They are measured while the candidate runs, and emptied afterwards."""
+"""The folders that a candidate (the code to grade) may write to.
+
+They are measured while the candidate runs, and emptied afterwards.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +46,8 @@ class Scratch:
     def count(self, most: int) -> int:
         """Return the bytes of all files that have a name in the folders, counted one by one.
 
-        Counting stops when the count exceeds `most`. A folder that can't be listed counts as more than `most`. A call
-        that comes too soon returns the previous count, so that counting takes at most half of the time.
+        Counting stops when the count exceeds `most`. A folder that can't be listed counts as more than `most`. If the
+        previous count was made too recently, it is returned again, so that counting takes at most half of the time.
         """
         began = time.monotonic()
         if began >= self._count_again:
@@ -64,7 +67,7 @@ class Scratch:
 
 
 def _bytes_below(folders: Sequence[Path], most: int) -> int:
-    """Return the bytes of everything below folders, even if a candidate changes them meanwhile; see `Scratch.count`."""
+    """Return the bytes of everything in these folders; see `Scratch.count`. A candidate may change them meanwhile."""
     total, waiting = 0, [str(folder) for folder in folders]
     while waiting and total <= most:
         try:
@@ -88,7 +91,7 @@ def _bytes_below(folders: Sequence[Path], most: int) -> int:
 
 
 def _empty(folder: Path, mode: int) -> None:
-    """Remove everything in a folder, even if a candidate has changed permissions, and reset its mode and times."""
+    """Remove everything in a folder, and reset its mode and times. A candidate may have changed the permissions."""
     if folder.stat().st_mode & 0o7777 != mode:
         folder.chmod(mode)
     for entry in os.scandir(folder):

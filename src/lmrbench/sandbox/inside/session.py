@@ -1,8 +1,9 @@
 """Process 1 of the namespace in which an agent works: runs commands and transfers files for the host.
 
-Each connection to the inherited socket is one request: a line of JSON, then as many bytes as this line announces. The
-output of a command is streamed back in frames. If the host hangs up before the command ends, the command and its
-process group are killed. Otherwise background processes that the command started keep running, as in a terminal.
+The host (lmrbench, outside of the sandbox) connects to the inherited socket once for each request. A request is a line
+of JSON, followed by as many bytes as this line announces. The output of a command is streamed back in frames. If the
+host hangs up before the command ends, the command and its process group are killed. Otherwise background processes that
+the command started keep running, as in a terminal.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ from .confine import SIGNALS, become_user, confine_agent
 FRAME = struct.Struct("<BI")
 STDOUT, STDERR, ENDED, CONTENT, FAILED = range(1, 6)
 SAMPLE_SECONDS = 0.2
-# The time that the kernel takes to free the memory of a killed process.
+# The time to wait until the kernel has freed the memory of killed processes.
 _KILL_SECONDS = 0.02
 # The limit on open files. It also bounds the pipes whose descriptors are in transit between processes, which /proc does
 # not show.
 _OPEN_FILES = 8192
-# After a command has ended, the output of its children is read for this time.
+# The time for which the output of a command's children is still read after the command has ended.
 LINGER_SECONDS = 0.3
 _CHUNK = 1 << 16
 
@@ -99,7 +100,7 @@ class CommandServer:
                     stream.close()
 
     def watch(self, memory_bytes: int, folders: Sequence[str]) -> None:
-        """Reap orphans, and kill the largest processes as long as all together hold too much memory. Never returns.
+        """Reap orphans, and kill the largest processes as long as the total memory exceeds the limit. Never returns.
 
         Args:
             memory_bytes: The limit on the memory of all processes together, in bytes.

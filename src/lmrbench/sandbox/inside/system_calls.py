@@ -1,8 +1,8 @@
 """System-call filters, by which the kernel refuses certain calls to a process and to everything that it starts.
 
-A filter consists of a table of refused calls, and of rules on the arguments of other calls. A call is refused if any of
-the filters in force refuses it. A call is given by the pair of its numbers on x86_64 and aarch64; a number is None if
-the call does not exist there.
+A filter consists of a table of refused calls, and of rules on the arguments of other calls. Several filters can be in
+force at once; a call is refused if any of them refuses it. In this module, a call is identified by the pair of its
+numbers on x86_64 and aarch64. A number is None if the call does not exist on that machine.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ class Rule(NamedTuple):
 
     Attributes:
         argument: The position of the argument, counted from 0.
-        values: The values that it is compared with.
-        only: True to refuse all other values, False to refuse these.
+        values: The values that the argument is compared with.
+        only: True to refuse all values except these, False to refuse these values.
         mask: The bits of the argument that are compared.
-        answer: The error that a refused call returns; with 0, it does nothing and seems to succeed.
-        when: The position and the value of another argument. The rule applies only to calls with this value; None for
-            all calls.
+        answer: The error that a refused call returns. If it is 0, the call does nothing and seems to succeed.
+        when: The position and the value of another argument. The rule applies only if that argument has this value;
+            None to apply it to all calls.
     """
 
     argument: int
@@ -81,8 +81,8 @@ def compiled(
         refused: The calls that return EPERM.
         rules: Conditions on the arguments of further calls.
         unknown: The calls that return ENOSYS, so that libraries fall back to older calls.
-        newest: The allowed calls from FIRST_SHARED_NUMBER on. All other calls from there on, including those of future
-            kernels, return ENOSYS. None allows all calls.
+        newest: The numbers of the allowed calls from FIRST_SHARED_NUMBER on. All other calls with such high numbers,
+            including those of future kernels, return ENOSYS. None allows all of them.
         ignored: The calls that do nothing and seem to succeed.
 
     Returns:

@@ -1,9 +1,10 @@
 """The template program: imports the packages of the tasks once, and forks workers that start with these packages.
 
-It reads messages from a socket, which is its standard input. A message either names modules to import, or comes with
-three descriptors, the standard streams of a worker to fork. The template sees neither jobs nor candidates: a worker
-enters namespaces of its own and closes the socket before the host sends a job to it. The template ends when the host
-hangs up, and all workers end with it.
+A worker is a sandboxed process that runs candidates (the code to grade). The template reads messages from a socket,
+which is its standard input. A message either names modules to import, or asks for a worker and comes with three
+descriptors, the standard streams of that worker. The template sees neither jobs nor candidates: a worker enters
+namespaces of its own and closes the socket before the host sends a job to it. The template ends when the host hangs up,
+and all workers end with it.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ class Template:
         os.close(out)
         with os.fdopen(numbers, encoding="utf-8") as file:
             said = file.read()
-        # When the process in between has ended, the worker becomes a child of the template.
+        # When the intermediate process has ended, the worker becomes a child of the template.
         os.waitpid(between, 0)
         if not said.isdigit():
             self._host.send(json.dumps({"error": said or "the template could not fork"}).encode())
@@ -126,7 +127,7 @@ def _use_huge_pages() -> None:
     """Move the memory of this process to huge pages, if the kernel can (Linux 6.1).
 
     A fork copies a page-table entry for each page, and the exit of the child removes these entries. With torch
-    imported, there are 50,000 small pages, which cost most of the time of a short job.
+    imported, there are 50,000 small pages. Copying and removing their entries takes up most of the time of a short job.
     """
     libc = ctypes.CDLL(None)
     for line in Path("/proc/self/maps").read_text().splitlines():
@@ -139,7 +140,7 @@ def _use_huge_pages() -> None:
 
 
 def _reap() -> None:
-    """Wait for workers that have ended."""
+    """Reap workers that have ended."""
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

@@ -1,13 +1,15 @@
 """The worker program: imports the packages of the tasks once, then forks a child for each request.
 
-It reads frames from its standard input and answers on its standard output. A request is followed by its body
-(`observe`, the drawn cases and the files of a repository). Only the child reads the body, because later children could
-read anything that is in the worker's memory. The answer consists of the child's frames, passed on unread as they
-arrive, and of the worker's own frames for cases whose child died. After each request, the worker kills every process of
-the child and removes every file that they wrote. If that fails, it exits, and the host starts another worker.
+The child runs a candidate (the code to grade) on the cases of a check. The worker reads frames (messages; see
+`framing`) from its standard input and answers on its standard output. A request is followed by its body: the check's
+function `observe`, the drawn cases and the files of a repository. Only the child reads the body, because later children
+could read anything that is in the worker's memory. The answer consists of the child's frames, whose payloads are passed
+on unread as they arrive, and of the worker's own frames for cases whose child died. If a child dies, another one runs
+the remaining cases. After each request, the worker kills every process of its children and removes every file that they
+wrote. If that fails, it exits, and the host starts another worker.
 
-Time limits count the processor time of all processes of the child. A limit on wall-clock time, several times as long,
-stops a child that sleeps.
+Time limits count the processor time of all processes of the children. A limit on wall-clock time, several times as
+long, stops a child that sleeps.
 
 If the worker has a process namespace of its own, it is process 1 there, so that no child can kill or stop it.
 """
@@ -86,7 +88,7 @@ class ForkServer:
 
 
 def preload(modules: Sequence[str]) -> None:
-    """Import modules in this process, so that all children that it forks later have them."""
+    """Import modules in this process, so that the children that it forks later need not import them."""
     for name in modules:
         importlib.import_module(name)
     torch: Any = sys.modules.get("torch")

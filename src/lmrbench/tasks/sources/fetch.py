@@ -67,7 +67,7 @@ def fetch_sources(tasks: Iterable[Task], stages: Stages) -> Iterator[Finished]:
     """Fetch each source that tasks use, and yield the outcome of each.
 
     Args:
-        tasks: The tasks.
+        tasks: The tasks whose sources are fetched.
         stages: Shows the progress of a download.
     """
     trees = {tree.source.key: tree for task in tasks if isinstance(tree := task.files.repository, Tree)}
@@ -132,7 +132,7 @@ def _copy(answer: IO[bytes], written: IO[bytes], done: int, total: int | None, p
     while chunk := answer.read(_CHUNK):
         done += len(chunk)
         if done > MOST_BYTES:
-            raise SourceError(f"more than {MOST_BYTES >> 30} GB")
+            raise SourceError(f"the file is larger than {MOST_BYTES >> 30} GB")
         written.write(chunk)
         progress(done, total)
     if total is not None and done < total:
@@ -148,7 +148,7 @@ def _address(source: Source) -> str:
         if item.name != source.file:
             continue
         if item.yanked is not None:
-            raise SourceError(f"{source}: was yanked from the index: {item.yanked or 'no reason given'}")
+            raise SourceError(f"{source} was yanked from the index: {item.yanked or 'no reason given'}")
         return item.address
     raise SourceError(f"{source}: no index in pip's configuration has the file {source.file}")
 

@@ -1,7 +1,8 @@
 """Repositories that are not part of the suite: their origin, and their files in the cache.
 
 `[source]` of a task.toml pins a package on an index, a commit of a Git repository, or an archive. `lmrbench setup
-fetch` stores it in the user's cache, from which its files are read. No part of it is written to the suite's folder.
+fetch` stores this code in the user's cache, and its files are read from there. None of them is written to the suite's
+folder.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Source(Record):
 
     Attributes:
         package: A version of a package on the user's index, as NAME==VERSION.
-        file: The name of the package's file that is used, a wheel or a source distribution.
+        file: The name of the package's file, a wheel or a source distribution.
         git: The address of a Git repository.
         commit: A commit of this repository, with all 40 digits.
         archive: The address of a .tar.gz or .zip.
@@ -75,7 +76,7 @@ class Source(Record):
 
     @property
     def key(self) -> str:
-        """The SHA-256 of the file or else the commit, which names the source's folder in the cache."""
+        """The name of the source's folder in the cache: the SHA-256 of the file, or else the id of the commit."""
         return self.sha256 or self.commit or ""
 
 
@@ -114,8 +115,8 @@ def _kept_at(place: Path) -> Kept:
 class Tree(Mapping[str, bytes]):
     """The files of a source that are used, by path. They are read on access.
 
-    Files of the overlay replace those of the source. If the source is not in the cache, access raises a TaskError that
-    names the command to fetch it.
+    Files in the paper folder's `overlay/` replace those of the source. If the source is not in the cache, access raises
+    a TaskError that names the command to fetch it.
 
     Attributes:
         folder: The paper folder.

@@ -1,4 +1,4 @@
-"""Pin the source that a version or an address names by its digest."""
+"""Make the `[source]` of a task.toml, which pins published code by its digest, from a package version or an address."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def pinned_release(package: str, release: IndexedVersion) -> Source:
 
 
 def licence_of(source: Source) -> str:
-    """Return the licence that the metadata of a fetched package names, or TODO if they name none."""
+    """Return the licence stated in the metadata of a fetched package, or TODO if none is stated."""
     for pattern in ("*.dist-info/METADATA", "PKG-INFO", "*/PKG-INFO"):
         for file in sorted(tree_folder(source).glob(pattern)):
             if said := _licence(file):

@@ -60,7 +60,7 @@ def releases(name: str) -> list[IndexedVersion]:
 
 
 def release_of(known: list[IndexedVersion], name: str, version: Version) -> IndexedVersion:
-    """Return the release of a package with a given version.
+    """Return the release that has a given version.
 
     Args:
         known: The package's releases, oldest first.
@@ -84,7 +84,7 @@ def release_of(known: list[IndexedVersion], name: str, version: Version) -> Inde
 
 
 def version_in(place: str, text: str) -> Version:
-    """Parse a version. Raises UsageError if it is malformed; the message begins with `place`, such as an option."""
+    """Parse a version. Raises UsageError if it is malformed; the message begins with `place`, for example an option."""
     try:
         return Version(text)
     except InvalidVersion as error:

@@ -42,7 +42,7 @@ def unpack(archive: Path, folder: Path) -> None:
             with tarfile.open(archive, "r:*") as file:
                 _write(list(_of_tar(file)), folder, archive.name)
     except (zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise SourceError(f"{archive.name}: can't be unpacked: {error}") from error
+        raise SourceError(f"{archive.name} can't be unpacked: {error}") from error
 
 
 def _of_zip(file: zipfile.ZipFile) -> Iterator[_Member]:
@@ -85,5 +85,5 @@ def _write(members: list[_Member], folder: Path, name: str) -> None:
 def _path(text: str) -> PurePosixPath:
     path = PurePosixPath(text)
     if path.is_absolute() or ".." in path.parts or not path.parts or "\\" in text or "\0" in text:
-        raise SourceError(f"{text!r} leads out of the archive")
+        raise SourceError(f"{text!r} is not a path inside the archive")
     return path

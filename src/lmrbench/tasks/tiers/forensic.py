@@ -1,8 +1,8 @@
 """Forensic tasks: find undocumented changes of a repository from the results that the changed program logged.
 
 The `deviations.toml` of a paper defines its pool of deviations, which are plausible alternatives to a few lines of the
-repository. A draw picks some deviations from the pool; with them the repository becomes the changed program. The solver
-sees the faithful repository and the results that the changed program logged.
+repository. A draw picks some deviations from the pool; the repository with these deviations is the changed program. The
+solver sees the faithful repository, without deviations, and the results that the changed program logged.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from lmrbench.tasks.tiers.logged import EXPERIMENT, fresh_check
 from lmrbench.tasks.workspace import third_party_imports
 
 FILE = "deviations.toml"
-# The numbers of deviations in the draws that measure a horizon.
+# The numbers of deviations in the draws that measure a horizon, the number at which a system solves half of the tasks.
 LADDER = (1, 2, 3, 4, 6, 8, 12)
-# The number of deviations that an entangled draw takes from one stage.
+# The number of deviations that an entangled draw takes from one stage of the experiment.
 TOGETHER = 3
 _NAME = re.compile(r"forensic_(\d+)_(\d+)(_entangled)?")
 _INSTRUCTION = """
@@ -127,7 +127,7 @@ def changed(
         file: The file of the pool, for messages.
 
     Returns:
-        The files that the deviations change.
+        The new content of each file that the deviations change, by path.
 
     Raises:
         TaskError: A file or its old lines are not in the repository, or two deviations change the same line.
@@ -183,7 +183,7 @@ def _digest(text: str) -> bytes:
 
 
 def pool_digest(task: Task, pool: DeviationPool) -> str:
-    """Return the SHA-256 of the pool and the repository. A draw depends on both, and on its count, seed and attempt."""
+    """Return the SHA-256 of the pool and the repository, both of which determine the deviations of a draw."""
     deviations = {name: item.model_dump(mode="json") for name, item in pool.deviation.items()}
     bounds = pool.model_dump(mode="json", include={"trains", "tolerance"})
     files = {"deviations": json.dumps([deviations, bounds], sort_keys=True).encode()}
@@ -202,7 +202,7 @@ def draw_id(name: str) -> DrawId | None:
 
 
 def forensic_task(task: Task, pool: DeviationPool, draw: Draw, results: str = "") -> Task:
-    """Make the task of a draw, whose reference is the changed program.
+    """Make the task of a draw. The reference of this task is the changed program.
 
     Args:
         task: Any task of the paper.
@@ -279,8 +279,8 @@ def _is_made(deviation: Deviation, faithful: Mapping[str, bytes], answered: Mapp
 def in_one_layout(data: bytes) -> str:
     """Normalize the layout of a Python file and drop its comments; return "" if the file cannot be parsed.
 
-    Call this for files of submissions only in a separate process (see `lmrbench.grading.reading`), because parsing them
-    can take unbounded time.
+    Normalize files of submissions in a separate process only (see `lmrbench.grading.reading`), because parsing them can
+    take unbounded time.
     """
     try:
         return ast.unparse(syntax_tree(decode(data)[0]))

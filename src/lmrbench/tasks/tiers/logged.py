@@ -1,5 +1,7 @@
 """Generate checks and programs that run a repository's experiment reproducibly.
 
+A check is the text of a Python module with `cases(seed)` and `observe(case)`; graders compare what `observe` returns.
+
 `experiment.run(seed)` of a repository returns its metrics by stage, such as `{"data": {"mean length": 5.25}}`, in the
 order in which the program computes them. Counts and shares are under the key `rates`; they are for information only and
 are not graded. The experiment is run on one thread and in double precision, so that metrics can be compared. A solver
@@ -14,7 +16,7 @@ RESULTS, REPLAY = "results.json", "replay.py"
 COUNT = "replay.count"
 # The key of the metrics in an observation.
 EXPERIMENT = "experiment"
-# The entry of the metrics that is not graded.
+# The key of the metrics that are for information only.
 RATES = "rates"
 PUBLISHED_SEEDS = (0, 1, 2)
 _FIRST, _COUNT = max(PUBLISHED_SEEDS) + 1, 2

@@ -1,7 +1,8 @@
 """Complete the tasks of the tier `method`: add cases and wrong versions to those that the author wrote.
 
-The check also runs the experiment with unpublished seeds and observes its metrics. Each deviation of the paper's pool
-of deviations (see `forensic`) that is inside a masked function becomes a wrong version.
+A method task masks all functions of a method. Its check also runs the experiment with unpublished seeds and observes
+the metrics. A paper's pool of deviations contains plausible small changes of the repository (see `forensic`); each
+deviation inside a masked function becomes a wrong version.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Twins: tasks derived from another task by one decisive change to the paper.
 
-`twins/<name>.toml` in a paper folder holds edits of the summary, the instruction and the repository. The check is that
+`twins/<name>.toml` in a paper folder lists edits of the summary, the instruction and the repository. The check is that
 of the original task. A system that recalls the published code instead of reading submits the original, which must fail.
 """
 
@@ -23,7 +23,7 @@ from lmrbench.tasks.model import Name, Task
 from lmrbench.tasks.sources.origin import Tree, is_fetched
 from lmrbench.tasks.workspace import one_text
 
-# The name of the wrong version of a twin that consists of the code of its original task.
+# The name of a twin's wrong version that is the unchanged code of the original task.
 ORIGINAL = "the_original"
 
 
@@ -31,7 +31,7 @@ class Twin(Record):
     """A twin, as described by `twins/<name>.toml`.
 
     Attributes:
-        name: The name of the file.
+        name: The name of the twin, taken from the name of the file.
         of: The name of the original task.
         why: A sentence that describes the change.
         summary: Edits of the paper's summary.
@@ -112,7 +112,7 @@ class _AlteredTree(Tree):
 
 
 class _Originals(Mapping[str, str]):
-    """The wrong versions of a twin: the code of its original task, read on access, and that task's rewrites."""
+    """The wrong versions of a twin: the code of its original task, read on access, and that task's correct rewrites."""
 
     def __init__(self, original: Task) -> None:
         self._task = original

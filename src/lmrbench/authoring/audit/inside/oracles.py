@@ -1,8 +1,9 @@
 """Detect oracles: values in a check that equal the target's result and do not come from the target.
 
-`watched` runs `observe` on a case with a profiler. It reports the results of the target, the results of the check's
-functions that did not call the target, and the local variables that the check's functions had when they called it.
-A candidate in place of the target could get all these values by calling the check's functions or reading their frames.
+A target is a function that a submission replaces. `watched` runs `observe` on a case with a profiler. It reports the
+results of the target, the results of the check's functions that did not call the target, and the local variables that
+the check's functions had when they called the target. A submission could get all these values by calling the check's
+functions or by reading their frames.
 """
 
 from __future__ import annotations
@@ -62,16 +63,16 @@ class _Watch:
 
 
 def watched(observe: Callable[[Any], Any], case: Any, targets: Collection[tuple[str, str]]) -> dict[str, Any]:
-    """Observe a case, and return the target's results and the values that the check has without the target.
+    """Observe a case, and return the targets' results and the values that the check knows without calling a target.
 
     Args:
         observe: The function `observe` of the check.
-        case: The case.
+        case: The case to observe.
         targets: The file and the qualified name of each target.
 
     Returns:
-        A dict. `results` lists the results of the targets, `known` lists pairs of a name in the check and its value.
-        All values are encoded immediately, so that later changes do not affect them.
+        A dict with two lists: `results`, the results of the targets, and `known`, pairs of a name in the check and its
+        value. All values are encoded immediately, so that later changes do not affect them.
     """
     watch = _Watch(case, targets)
     sys.setprofile(watch)

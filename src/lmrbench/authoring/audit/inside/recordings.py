@@ -33,7 +33,7 @@ def recorded(call: Invocation, target: str, slots: list[str]) -> Any:
 
 
 def described(value: Any) -> dict[str, Any]:
-    """Return the record of a value."""
+    """Return a value in the recorded form that the docstring of this module describes."""
     if is_array(value):
         rows = int(value.shape[0]) if len(value.shape) else -1
         return {"kind": "floats" if is_floating(value) else "array", "dtype": dtype_name(value), "rows": rows}

@@ -1,7 +1,8 @@
 """Widened cases: a check's cases with other magnitudes, dtypes, memory layouts, sizes and special values.
 
-They may show a difference between the golden and a mutant that passes the check. A variation changes the data of a case
-without knowing its meaning, so many widened cases are invalid inputs. The golden fails on these, and they are skipped.
+They may show a difference between the reference (the golden) and a mutant (a copy with a mistake) that passes the
+check. A variation changes the data of a case without knowing its meaning, so many widened cases are invalid inputs. The
+golden fails on these, and they are skipped.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ def widened(cases: list[Any], seed: int, most: int) -> list[dict[str, Any]]:
     """Return random variations of cases.
 
     Args:
-        cases: The cases.
+        cases: The cases of the check. Cases that are not dicts are ignored.
         seed: The random seed.
         most: The largest number of variations.
 

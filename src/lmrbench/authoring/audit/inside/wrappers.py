@@ -23,13 +23,13 @@ class Invocation:
     """One call of a function.
 
     Attributes:
-        function: The function.
-        values: Its arguments by name.
-        owner: The object or class that it belongs to, if it is a method.
+        function: The called function.
+        values: The arguments of the call, by name.
+        owner: The object or class that the function belongs to, if it is a method.
     """
 
     def __init__(self, function: Callable[..., Any], signature: inspect.Signature, *given: Any) -> None:
-        """Bind arguments to a function; `given` is the tuple of positional and the dict of keyword arguments."""
+        """Bind arguments to a function. `given` is the tuple of positional and the dict of keyword arguments."""
         self.function = function
         self.bound = signature.bind(*given[0], **given[1])
         self.bound.apply_defaults()
@@ -80,10 +80,7 @@ Decorator = Callable[..., Callable[[Callable[..., Any]], Callable[..., Any]]]
 
 
 def behaviour(change: Callable[..., Any]) -> Decorator:
-    """Return a decorator that replaces each call of a function by `change(call, *settings)`.
-
-    The settings are the arguments of the decorator.
-    """
+    """Return a decorator whose arguments are `settings`; it replaces each call by `change(call, *settings)`."""
 
     def with_settings(*settings: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -114,22 +111,22 @@ def converted(value: Any, change: Callable[[Any], Any]) -> Any:
 
 
 def is_array(value: Any) -> bool:
-    """Whether this is a tensor or a numpy array."""
+    """Return whether a value is a tensor or a numpy array."""
     return hasattr(value, "dtype") and hasattr(value, "shape") and hasattr(value, "reshape")
 
 
 def is_floating(value: Any) -> bool:
-    """Whether this is a tensor or array of floating point numbers."""
+    """Return whether a value is a tensor or array of floating point numbers."""
     return is_array(value) and "float" in str(value.dtype)
 
 
 def is_model(value: Any) -> bool:
-    """Whether this is a model: it has parameters and an evaluation mode."""
+    """Return whether a value is a model, that is, has parameters and an evaluation mode."""
     return callable(getattr(value, "eval", None)) and callable(getattr(value, "parameters", None))
 
 
 def is_number(value: Any) -> bool:
-    """Whether this is an int or a float but not a bool."""
+    """Return whether a value is an int or a float, but not a bool."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
