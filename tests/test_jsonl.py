@@ -52,9 +52,9 @@ def test_a_cut_line_longer_than_the_read_block_is_forgotten_whole(tmp_path):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        (b"not json", "is not JSON: "),
-        (b"[]", "is not a JSON object"),
-        (b'{"system": "a"}', "task: is missing"),
+        (b"not json", "not valid JSON: "),
+        (b"[]", "not a JSON object"),
+        (b'{"system": "a"}', "task: missing"),
         (b'{"system":"a","task":"b","code":"","sample":-1}', "sample: "),
         (b'{"system":"a","task":"b","code":"","extra":1}', "extra: unknown key"),
     ],
@@ -90,7 +90,7 @@ def test_a_file_system_without_locks_is_named_with_what_to_do(tmp_path, monkeypa
         raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
 
     monkeypatch.setattr(fcntl, "flock", refused)
-    message = rf"{tmp_path}/\.lock: can't be locked \(No locks.*use a folder"
+    message = rf"{tmp_path}/\.lock can't be locked \(No locks.*use a folder"
     with pytest.raises(RecordError, match=message), locked(tmp_path):
         pass
 

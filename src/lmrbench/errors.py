@@ -2,9 +2,9 @@
 
 - The submission: `SubmissionError` never leaves `grading`, which turns it into a failed grade with a reason.
 - The command, the task, its source, the machine, the provider or the stored files: `UsageError`, `TaskError`,
-  `SourceError`, `SandboxError`, `ServiceError` and `RecordError` reach the user as one line and never count against a
-  submission.
-- A judge: no exception is raised, and the submission stays unjudged.
+  `SourceError`, `SandboxError`, `ServiceError` and `RecordError` are shown to the user as one line and never count
+  against a submission.
+- A judge (a model that rates submissions): no exception is raised, and the submission stays unjudged.
 
 A message is one line. It names the file, key or task at fault and says what was expected.
 """
@@ -30,7 +30,7 @@ class TaskError(LmrbenchError):
 
 
 class SubmissionError(LmrbenchError):
-    """A submission cannot be used. Grading turns this into a failed grade."""
+    """A submission cannot be used. Grading turns this error into a failed grade."""
 
 
 class SandboxError(LmrbenchError):
@@ -40,7 +40,7 @@ class SandboxError(LmrbenchError):
 
 
 class SourceError(LmrbenchError):
-    """The code of a task cannot be fetched, or differs from what the task pins."""
+    """The published code that a task is based on cannot be fetched, or differs from the version that the task pins."""
 
 
 class RecordError(LmrbenchError):

@@ -1,8 +1,8 @@
 """Read and write files safely: atomic writes, locks, no symbolic links, and a private cache folder.
 
-A run folder may come from an untrusted source, so symbolic links in it are not followed. The cache holds the machine's
-seed, the key that signs grades, and observations of references, so other users must not read or write it. An `OSError`
-other than `FileNotFoundError` becomes a `RecordError` that names the file.
+A run folder may come from an untrusted source, so symbolic links in it are not followed. The cache folder contains the
+machine's seed, the key that signs grades, and the results of reference code, so other users must not read or write it.
+An `OSError` other than `FileNotFoundError` becomes a `RecordError` that names the file.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def cache_folder() -> Path:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = folder.stat()
         if status.st_uid != os.geteuid():
-            raise RecordError(f"{folder}: belongs to another user; set XDG_CACHE_HOME to a folder of your own")
+            raise RecordError(f"{folder} belongs to another user; set XDG_CACHE_HOME to a folder of your own")
         if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
             raise RecordError(f"{folder}: other users can write to it, so its content cannot be trusted; delete it")
         if status.st_mode & 0o077:
@@ -110,7 +110,7 @@ def write_whole(path: Path, data: bytes, mode: int = 0o644) -> None:
 
 
 def made_once(path: Path, draw: Callable[[], bytes]) -> bytes:
-    """Return the content of a private file, which is created with the result of `draw` if it does not exist.
+    """Return the content of a private file. If the file does not exist, create it with the result of `draw`.
 
     If several processes create the file at the same time, all return the same content.
 
@@ -151,7 +151,7 @@ def locked(folder: Path) -> Iterator[None]:
             raise RecordError(f"{folder}: another lmrbench{_holder(fd)} is writing to this run folder") from error
         except OSError as error:
             raise RecordError(
-                f"{folder / '.lock'}: can't be locked ({error.strerror}); use a folder on a local disk, "
+                f"{folder / '.lock'} can't be locked ({error.strerror}); use a folder on a local disk, "
                 "because some network file systems do not support locks"
             ) from error
         with _one_line(folder / ".lock"):
@@ -163,7 +163,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def _holder(fd: int) -> str:
-    """Return the process named in a lock file as a suffix for a message; empty if the file names none."""
+    """Return the process named in a lock file, in brackets for a message, or "" if the file names none."""
     held = os.pread(fd, 200, 0).decode("utf-8", "replace")
     return f" ({held})" if re.fullmatch(r"process \d+ on [\w.-]+", held) else ""
 
@@ -174,11 +174,11 @@ def _open_plain(path: Path, flags: int) -> int:
         fd = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
     except OSError as error:
         if error.errno == errno.ELOOP:
-            raise RecordError(f"{path}: is a symbolic link; links are not followed") from error
+            raise RecordError(f"{path} is a symbolic link; links are not followed") from error
         raise
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
-        raise RecordError(f"{path}: is not a regular file")
+        raise RecordError(f"{path} is not a regular file")
     return fd
 
 

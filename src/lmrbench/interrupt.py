@@ -8,17 +8,17 @@ from contextlib import contextmanager
 
 
 class Interrupted(BaseException):
-    """The command received SIGINT or SIGTERM. This is not a KeyboardInterrupt, because Typer would catch that."""
+    """The command received SIGINT or SIGTERM. It is not a KeyboardInterrupt, because Typer would catch one."""
 
 
 def raise_interrupted(number: int, frame: object) -> None:
-    """Raise Interrupted. This function is a signal handler."""
+    """Raise Interrupted; used as a signal handler."""
     raise Interrupted
 
 
 @contextmanager
 def as_keyboard_interrupt() -> Iterator[None]:
-    """Turn signals into a KeyboardInterrupt, so that Inspect ends its evaluation, and then raise Interrupted."""
+    """Turn SIGINT and SIGTERM into a KeyboardInterrupt, which ends Inspect's evaluation, and then raise Interrupted."""
     numbers = (signal.SIGINT, signal.SIGTERM)
     came: list[int] = []
 
@@ -41,7 +41,7 @@ def as_keyboard_interrupt() -> Iterator[None]:
 
 @contextmanager
 def as_cancellation() -> Iterator[None]:
-    """Make signals cancel the main task of `asyncio.run`, so that it ends cleanly, and then raise Interrupted."""
+    """Make SIGINT and SIGTERM cancel the main task of `asyncio.run`, which ends it cleanly, and raise Interrupted."""
     # `asyncio.run` cancels its main task only on SIGINT, and only if SIGINT has Python's default handler.
     handlers = {
         signal.SIGINT: signal.default_int_handler,

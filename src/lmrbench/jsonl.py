@@ -1,8 +1,8 @@
 """Read and append files of JSON lines that stay valid if the process is killed.
 
 A line is appended whole, in one write. If the last line has no newline, the process died while it wrote that line: the
-line is ignored when reading and removed before the next append. For any other line that cannot be read, a
-`RecordError` is raised that names the file and the line.
+line is ignored when the file is read, and removed before the next line is appended. Any other line that cannot be read
+raises a `RecordError` that names the file and the line.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ class GrowingFile:
         file: the file, which may not exist yet.
         read: the number of bytes that have been read.
         number: the number of lines that have been read.
-        identity: the device and inode of the file at the last call, which show whether the file was replaced since.
+        identity: the device and inode of the file at the last call, which show whether the file has since been
+            replaced.
     """
 
     file: Path
@@ -145,7 +146,7 @@ def submitted_lines(path: Path) -> Iterator[tuple[int, bytes]]:
                 if line.strip():
                     yield number, line
     except UnicodeDecodeError as error:
-        raise RecordError(f"{path}:{number}: is not UTF-8") from error
+        raise RecordError(f"{path}:{number}: not valid UTF-8") from error
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror}") from error
 

@@ -1,4 +1,4 @@
-"""Report progress, as bars on a terminal and otherwise as lines at regular intervals."""
+"""Report progress: on a terminal by progress bars, otherwise by lines that are printed at regular intervals."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def lines_of_progress(line: Callable[[], str], out: TextIO | None = None) -> Ite
     """Print a line of progress every `SECONDS` while the context is open, unless progress is disabled.
 
     Args:
-        line: Returns the text to print. Nothing is printed if it is empty.
+        line: A function that returns the text to print. If the text is empty, nothing is printed.
         out: The stream to print to; by default standard error.
     """
     if _quiet:

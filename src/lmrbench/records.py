@@ -1,8 +1,8 @@
 """Base classes of records, and migration of records that were written by earlier versions.
 
-A `StoredRecord` carries the number of the schema with which it was written. `read_record` migrates records of earlier
-schemas with the `migrations` of their class. In a record of a later schema, unknown keys are kept and written back. In
-a record of the current schema, an unknown key is an error.
+A record is an immutable pydantic model. A `StoredRecord` carries the number of the schema with which it was written.
+`read_record` migrates records of earlier schemas with the `migrations` of their class. In a record of a later schema,
+unknown keys are kept and written back. In a record of the current schema, an unknown key is an error.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def read_record(data: bytes, model: type[Stored], place: str) -> Stored:
     """
     values = parsed_json(data, place)
     if not isinstance(values, dict):
-        raise RecordError(f"{place}: is not a JSON object")
+        raise RecordError(f"{place}: not a JSON object")
     return validated(_migrated(values, model), model, place)
 
 
@@ -93,11 +93,11 @@ def parsed_json(data: bytes, place: str) -> Any:
         # pydantic's parser rejects lone surrogates, but Python's json module reads and writes them. A text that may
         # contain some is parsed again below.
         if b"\\ud" not in data.lower():
-            raise RecordError(f"{place}: is not JSON: {error}") from error
+            raise RecordError(f"{place}: not valid JSON: {error}") from error
     try:
         return from_json(json.dumps(json.loads(data), ensure_ascii=False).encode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
-        raise RecordError(f"{place}: is not JSON: {error}") from error
+        raise RecordError(f"{place}: not valid JSON: {error}") from error
 
 
 def validated(values: dict[str, Any], model: type[AnyRecord], place: str) -> AnyRecord:
@@ -118,7 +118,7 @@ def validated(values: dict[str, Any], model: type[AnyRecord], place: str) -> Any
 
 
 def first_problem(error: ValidationError, key: str = "") -> str:
-    """Return the first problem of a failed validation as one line, such as `limits.seconds: is missing`.
+    """Return the first problem of a failed validation as one line, such as `limits.seconds: missing`.
 
     Args:
         error: The error that pydantic raised.
@@ -126,7 +126,7 @@ def first_problem(error: ValidationError, key: str = "") -> str:
     """
     first = error.errors(include_url=False)[0]
     place = ".".join(str(part) for part in (key, *first["loc"]) if part != "")
-    known = {"extra_forbidden": "unknown key", "missing": "is missing"}
+    known = {"extra_forbidden": "unknown key", "missing": "missing"}
     message = known.get(first["type"]) or first["msg"].removeprefix("Value error, ")
     return f"{place}: {message}" if place else message
 
@@ -146,7 +146,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 def grouped(items: Iterable[Item], key: Callable[[Item], Key]) -> dict[Key, list[Item]]:
-    """Group items by key. The groups and the items of each group are in order of appearance."""
+    """Group items by key. The groups, and the items of each group, keep the order in which they first occur."""
     groups: dict[Key, list[Item]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)

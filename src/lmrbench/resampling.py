@@ -1,4 +1,4 @@
-"""Resample whole papers to compute the 95% intervals of reports and agreement statistics.
+"""Compute 95% intervals, for reports and agreement statistics, by resampling whole papers.
 
 Tasks of one paper use the same repository and are similarly difficult, so they are not independent. The cluster
 bootstrap (Davison and Hinkley, Bootstrap Methods and their Application, 1997, section 3.8) draws papers with
@@ -19,7 +19,7 @@ CONFIDENCE = 0.95
 
 
 def paper_of(task: str) -> str:
-    """Return the slug of the paper that a task id starts with."""
+    """Return the slug of a task's paper, such as "dpo" for the task id "dpo/preference_loss"."""
     return task.partition("/")[0]
 
 
@@ -31,8 +31,8 @@ def paper_draws(papers: int, seed: int = 0) -> NDArray[np.int64]:
         seed: Seed of the draws.
 
     Returns:
-        An array of shape (DRAWS, papers): how many times each draw contains each paper. If there are fewer than two
-        papers, the array has no rows.
+        An array of shape (DRAWS, papers) with the number of times that each draw contains each paper. If there are
+        fewer than two papers, the array has no rows.
     """
     import numpy as np
 

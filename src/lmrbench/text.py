@@ -1,4 +1,4 @@
-"""Format text for people: untrusted text for a terminal, and counts with their nouns."""
+"""Format text for people: untrusted text for a terminal, counts with their nouns, and suggestions for wrong names."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def test_a_wrong_version_that_passes_is_said_aloud(suite, toy_suite, tmp_path):
     [
         (["grade"], "name a file of submissions"),
         (["grade", "absent.jsonl"], "absent.jsonl: No such file"),
-        (["grade", "bad.jsonl"], "bad.jsonl:2: task: is missing"),
+        (["grade", "bad.jsonl"], "bad.jsonl:2: task: missing"),
         (["grade", "unknown.jsonl"], "submission 1: the suite has no task 'toy/other'"),
         (["grade", "twice.jsonl"], "submission 2: sample 0 of toy/blend by me is in the file twice"),
         (["grade", "--golden", "--task", "nothing"], "no task is named 'nothing'"),

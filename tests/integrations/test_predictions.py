@@ -94,9 +94,9 @@ def test_a_json_text_of_something_else_is_refused_in_one_line(toy_suite, tmp_pat
     item = {"instance_id": "toy__blend", "model_name_or_path": "me", "model_patch": ""}
     for text, words in {
         json.dumps([item, 1]): "p.json: prediction 2: not a JSON object",
-        json.dumps([item, {"instance_id": "toy__blend"}], indent=1): "prediction 2: model_name_or_path: is missing",
+        json.dumps([item, {"instance_id": "toy__blend"}], indent=1): "prediction 2: model_name_or_path: missing",
         json.dumps({"toy__other": {"model_patch": ""}}): "prediction 1: there is no task 'toy__other'",
-        "[\n{": "p.json:1: is not JSON",
+        "[\n{": "p.json:1: not valid JSON",
     }.items():
         (tmp_path / "p.json").write_text(text)
 

@@ -210,7 +210,7 @@ def test_other_tasks_than_those_of_the_log_are_not_judged(scored):
     assert not [*first.requests, *second.requests, *third.requests]
     assert elsewhere["mean_of"].explanation == "toy/blend: no such task in the suite; choose another suite with suite="
     assert changed["mean_of"].explanation.startswith("toy/blend: the suite's version of the task differs")
-    assert broken["mean_of"].explanation == "the log: system: is missing"
+    assert broken["mean_of"].explanation == "the log: system: missing"
 
 
 def test_what_a_judge_costs_is_not_counted_as_the_runs(scored, solved, tmp_path):

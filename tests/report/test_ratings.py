@@ -245,7 +245,7 @@ def test_labels_in_another_encoding_are_said_to_be_so(grades, label, write_run, 
     file.write_bytes((text + text.replace('"reason":""', '"reason":"für alle"')).encode(encoding))
     line = 1 if encoding == "utf-16" else 2
     for command in (("report",), ("analyse", "errors")):
-        with pytest.raises(RecordError, match=rf"labels\.jsonl:{line}: is not UTF-8$"):
+        with pytest.raises(RecordError, match=rf"labels\.jsonl:{line}: not valid UTF-8$"):
             call(*command, run, "--labels", file)
 
 

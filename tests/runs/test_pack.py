@@ -146,7 +146,7 @@ def claim(**changed):
     ("changed", "listed", "message"),
     [
         ({"submissions__jsonl": b"{}\n"}, False, "the SHA-256 of submissions.jsonl differs"),
-        ({"submissions__jsonl": b"{}\n"}, True, "submissions.jsonl:1: system: is missing"),
+        ({"submissions__jsonl": b"{}\n"}, True, "submissions.jsonl:1: system: missing"),
         ({"submissions__jsonl": b"\n"}, True, "contains no submissions"),
         ({"grades__jsonl": None}, True, "contains no grades.jsonl"),
         ({"usage__jsonl": None}, False, "usage.jsonl is listed in manifest.json but missing"),
@@ -158,7 +158,7 @@ def claim(**changed):
         ({"/etc/evil": b"x"}, True, "'/etc/evil', which does not belong in a pack"),
         ({"logs/x/../1.jsonl": b"x"}, True, "does not belong in a pack"),
         ({"logs/1.jsonl": b"x"}, False, "logs/1.jsonl is not listed in manifest.json"),
-        ({"manifest__json": b"[]"}, False, "manifest.json: is not a JSON object"),
+        ({"manifest__json": b"[]"}, False, "manifest.json: not a JSON object"),
     ],
 )
 def test_a_bad_pack_is_named_in_one_line(packed, changed, listed, message):

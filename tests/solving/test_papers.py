@@ -73,7 +73,7 @@ def test_fetched_papers_are_read_listed_and_kept(served):
         fetched = papers("fetch", "toy", "--form", form, "--suite", served)
         assert fetched.returncode == 0, fetched.stderr
         again = papers("fetch", "toy", "--form", form, "--suite", served)
-        assert again.stdout == "toy: is in the cache\n"
+        assert again.stdout == "toy: already in the cache\n"
 
     assert "An Original Text" in prompt_message(task, "full", "pdf", 10_000).text
     latex = prompt_message(task, "full", "latex", 10_000).text
@@ -172,5 +172,5 @@ def test_what_is_too_long_is_cut_by_the_rule(limit):
 def test_a_twin_is_never_shown_the_paper_that_its_summary_alters():
     (twin,) = [task for task in ALL if task.id == "dpo/preference_loss_twin"]
     for form in ("pdf", "latex", "json"):
-        with pytest.raises(PaperError, match="dpo/preference_loss_twin: only the summary of a twin is altered"):
+        with pytest.raises(PaperError, match="dpo/preference_loss_twin: the altered paper of a twin"):
             prompt_message(twin, "full", form, 10_000)

@@ -93,7 +93,7 @@ def test_an_agent_has_the_pdf_and_all_tasks_of_the_paper_in_one_session(suite, t
         again = lmrbench(base, "run", *arguments, "--protocol", "paper", "--prices", prices(tmp_path))
 
     assert (unpriced.returncode, len(unpriced.stderr.splitlines())) == (2, 1)
-    assert "--protocol paper, which limits the cost, needs --prices" in unpriced.stderr
+    assert "the cost limit of --protocol paper needs --prices" in unpriced.stderr
     assert "2 of 2 answers pass" in done.stdout, done.stderr
     assert "2 of 2 answers pass" in again.stdout, again.stderr
     assert len(log.requests) == asked

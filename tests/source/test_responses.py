@@ -517,7 +517,7 @@ def test_blocks_that_are_left_out_are_named():
     _, warnings = read(fenced(FUNCTION) + "prints\n" + fenced("14\n", ""))
     assert warnings == ("line 10: no target needs this; left out",)
     _, warnings = read(fenced("x = = 1\n") + fenced(FUNCTION))
-    assert warnings == ("line 2: can't be parsed (line 2: invalid syntax); left out",)
+    assert warnings == ("line 2: broken code (line 2: invalid syntax); left out",)
 
 
 def test_a_fence_with_an_info_string_does_not_close_a_block():

@@ -52,7 +52,7 @@ def test_a_method_is_public_since_the_earlier_of_both_dates(loaded, lines, since
         ('published = "2021-01-01"', "paper: published: 2021-01-01 is later than the year of publication, 2020"),
         (RELEASED.format("new", "2019-05-29"), "paper.released.version: 'new' is not a version"),
         (RELEASED.format("1.0", "2019"), "paper.released.date: '2019' is not a date"),
-        ('released = { package = "blending", version = "1.0" }', "paper.released.date: is missing"),
+        ('released = { package = "blending", version = "1.0" }', "paper.released.date: missing"),
         ('released = { package = "a b", version = "1.0", date = "2019-05" }', "paper.released.package"),
     ],
 )

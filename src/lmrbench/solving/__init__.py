@@ -1,1 +1,1 @@
-"""Models and agents that solve tasks, run by Inspect AI."""
+"""Have models and agents solve tasks, with Inspect AI."""

@@ -1,8 +1,9 @@
-"""Agents that work in a workspace: Inspect's ReAct agent, the same with a plan, some coding agents, or any program.
+"""Agents that solve tasks in a workspace: Inspect's ReAct agent with or without a plan, coding agents, or any program.
 
-An agent that is a program runs inside the sample's sandbox. It reaches the model through Inspect's bridge on the
-sandbox's loopback interface, with the protocol of OpenAI, Anthropic or Google. If a program fails before its first
-model call, AgentCrashError is raised. If it fails later, the state of the workspace counts as its answer.
+An agent that is a program runs inside the sandbox of its sample, which is one attempt at a task. It reaches the model
+through Inspect's bridge on the sandbox's loopback interface, with the API of OpenAI, Anthropic or Google. If a program
+fails before its first model call, AgentCrashError is raised. If it fails later, the state of the workspace counts as
+its answer.
 """
 
 from __future__ import annotations
@@ -47,9 +48,9 @@ from lmrbench.solving.session import WORKSPACE
 from lmrbench.solving.snapshots import read_workspace, take_snapshot
 
 TOOL_SECONDS = 180
-# Characters of an agent program's output that are kept in the log.
+# The number of characters of a program's output that are kept in the log, for each stream.
 MOST_CHARACTERS = 20_000
-# Bytes of a program's events that are kept in the log, and the maximum time to read them.
+# The number of bytes of a program's events that are kept in the log, and the maximum time to read them, in seconds.
 _EVENT_BYTES, _EVENT_SECONDS = 8 << 20, 30
 AGENTS = ("react", "plan", *PROGRAMS)
 _PORT = 13131
@@ -57,8 +58,8 @@ _BRIDGE = f"http://localhost:{_PORT}"
 # Inspect does not wait until the bridge listens, so a command in the sandbox waits for that.
 _BRIDGE_SECONDS = 60
 _BRIDGE_LISTENS = f"until (: > /dev/tcp/localhost/{_PORT}) 2>/dev/null; do sleep 0.05; done"
-# Environment variables that tell agents where the bridge is. The bridge uses the model of the run, whichever model a
-# request names.
+# Environment variables that tell agents where the bridge is. The bridge always uses the model of the run, even if a
+# request names another model.
 _ENVIRONMENT = {
     "OPENAI_BASE_URL": f"{_BRIDGE}/v1",
     "OPENAI_API_BASE": f"{_BRIDGE}/v1",
@@ -70,14 +71,14 @@ _ENVIRONMENT = {
     "LLM_BASE_URL": f"{_BRIDGE}/v1",
     "LLM_API_KEY": "bridge",
     "LLM_MODEL": "openai/inspect",
-    # Without this variable, LiteLLM tries to download a list of prices, which takes long to fail without a network.
+    # Without this variable, LiteLLM tries to download a list of prices. Without a network, it takes long to give up.
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
 }
 _ROLE = "You are a researcher who implements methods of papers in existing code bases."
 _ASSISTANT = (
     "Work step by step with the tools: read before you write, run what you wrote, and check it against the paper."
 )
-# The files of the workspace that the planning prompt contains.
+# The workspace files that are copied into the planning prompt.
 _PLANNED_FROM = ("instruction.md", "paper.md")
 _PLAN = (
     "Before you begin, write a plan. You have no tools yet; these are the files to plan from.\n\n{files}\n\n"
@@ -96,7 +97,7 @@ def solver_agent(name: str, command: str, turns: int) -> Agent:
         turns: the maximum number of model calls.
 
     Raises:
-        UsageError: there is no agent of that name.
+        UsageError: there is no agent with that name.
         SandboxError: a package that the bridge needs for the agent is not installed.
     """
     if command:
@@ -109,7 +110,7 @@ def solver_agent(name: str, command: str, turns: int) -> Agent:
         raise UsageError(f"there is no agent {name!r}; use one of {', '.join(AGENTS)}, or --agent-command")
     if (library := PROGRAMS[name].library) and find_spec(library) is None:
         raise SandboxError(
-            f"the agent {name} needs the package {library}, which is not installed; pip install 'lmrbench[agents]'"
+            f"the agent {name} needs the package {library}, which is not installed; run pip install 'lmrbench[agents]'"
         )
     return program_agent(PROGRAMS[name], turns)
 
@@ -135,7 +136,7 @@ def plan_agent(turns: int) -> Agent:
     """Return an agent that makes a plan, in a call without tools, and then carries it out as `react_agent` would.
 
     Args:
-        turns: the maximum number of model calls, of which the plan is the first.
+        turns: the maximum number of model calls, including the call for the plan.
     """
     work = react_agent(turns)
 
@@ -183,7 +184,11 @@ def program_agent(program: Program, turns: int) -> Agent:
 
 
 async def _keep_events(files: str) -> None:
-    """Store in the log the events that a program wrote, even if a limit ended the program."""
+    """Copy the events that a program wrote to files into the log, even if a limit ended the program.
+
+    Args:
+        files: a Bash glob for the files; if "", nothing is copied.
+    """
     if not files:
         return
     with anyio.move_on_after(_EVENT_SECONDS, shield=True), suspend_working_limit():
@@ -194,7 +199,7 @@ async def _keep_events(files: str) -> None:
 
 
 def _object(line: str) -> dict[str, Any] | None:
-    """Return the JSON object on a line, or None if the line is anything else, such as part of an object."""
+    """Return the JSON object on a line, or None if the line is not a complete object."""
     try:
         value = json.loads(line)
     except ValueError:
@@ -206,7 +211,7 @@ async def _run_command(command: str, prompt: str) -> ExecResult[str]:
     """Run a command line with the prompt on its standard input."""
     words, environment = ["bash", "-c", command], dict(_ENVIRONMENT)
     if isinstance(sandbox().as_type(SandboxEnvironment), BubblewrapSandboxEnvironment):  # type: ignore[type-abstract]
-        # `exec_remote` first starts a program of Inspect in the sandbox, which would take seconds.
+        # `exec_remote` would first start one of Inspect's programs in the sandbox, which takes seconds.
         return await sandbox().exec(words, prompt, WORKSPACE, environment, concurrency=False)
     options = ExecRemoteAwaitableOptions(input=prompt, cwd=WORKSPACE, env=environment)
     return await sandbox().exec_remote(words, options, stream=False)

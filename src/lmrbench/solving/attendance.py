@@ -1,9 +1,10 @@
-"""Supervision of samples: provider checks, a limit on working time, and the classification of faults.
+"""Supervise samples: check the provider, limit the working time, and classify faults.
 
-A small request checks the provider before the first sample, and again after a call to the provider has failed. If the
-request fails, all samples are left unanswered at once, instead of one after another. A model call that is in progress
-when the limit on working time is reached may finish, because its output is paid for and a slow server is not the
-model's fault. The provider's own timeouts limit such a call.
+A sample is one attempt at a task, or at the tasks of one session of an agent. A small request checks the provider
+before the first sample, and again after a call to the provider has failed. If the request fails, all samples are
+recorded as unanswered at once, instead of failing one after another. A model call that is in progress when the limit on
+working time is reached may finish, because its output is paid for and a slow server is not the model's fault. Only the
+provider's own timeouts limit such a call.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Attendance:
         """Set the limit on working time.
 
         Args:
-            seconds: maximum working time of a sample; None for no limit.
+            seconds: maximum working time of a sample, in seconds; None for no limit.
         """
         self._seconds = seconds
         self._reachable = Reachability()
@@ -55,11 +56,11 @@ class Attendance:
         """Run the solver of a sample.
 
         Args:
-            state: the state before the solver ran.
-            work: the solver.
+            state: the sample's state before the solver runs.
+            work: a function that runs the solver.
 
         Returns:
-            The state after the solver ran.
+            The sample's state after the solver has run.
 
         Raises:
             UnansweredError: the provider or the machine failed, so there is no answer to grade.
@@ -151,12 +152,12 @@ def program_ended(command: str, returncode: int, stderr: str) -> None:
     """Check that an agent's program did not fail before its first model call.
 
     Args:
-        command: the command line or the name of the agent.
+        command: the program's command line, for the message.
         returncode: the program's exit code.
         stderr: the error output of the program.
 
     Raises:
-        AgentCrashError: the program failed without any model call.
+        AgentCrashError: the program failed before its first model call.
     """
     if returncode and not model_calls(transcript().events):
         last = " / ".join(line.strip() for line in stderr.strip().splitlines()[-3:])

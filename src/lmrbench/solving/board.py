@@ -1,7 +1,8 @@
 """The board of a run: a display of finished samples, samples under way, costs, and the estimated time left.
 
-On a terminal, the board is redrawn every second. If standard error is not a terminal, a one-line summary is printed at
-regular intervals. With --quiet, nothing is shown.
+A sample is one attempt at a task, or at the tasks of one session of an agent. On a terminal, the board is redrawn every
+second. If standard error is not a terminal, a one-line summary is printed at regular intervals. With --quiet, nothing
+is shown.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Board:
 
         Args:
             expected: The samples that are requested, as pairs of task and sample number.
-            graded: The samples that were graded earlier, and whether each is correct.
+            graded: Whether each sample that was graded earlier is correct, by task and sample number.
         """
         self._lock = threading.Lock()
         self._expected = frozenset(expected)
@@ -100,7 +101,7 @@ class Board:
             self._under_way[sample] = replace(self._under_way[sample], error=error, usage=usage)
 
     def end(self, sample: str) -> None:
-        """Record that a sample has ended. It counts as being graded until its outcome is recorded."""
+        """Record that a sample has ended. Until its outcome is recorded, it is shown as being graded."""
         with self._lock:
             ended = self._under_way.pop(sample)
             self._usage += ended.usage
@@ -111,7 +112,7 @@ class Board:
         self._set(task, sample, _kind(correct))
 
     def unanswered(self, tasks: Iterable[str], sample: int, status: str) -> None:
-        """Record that a sample has no answer, with the status that gives the reason."""
+        """Record that a sample has no answer. The status gives the reason, such as `provider_error`."""
         for task in tasks:
             self._set(task, sample, status.replace("_", " "))
 
@@ -202,5 +203,5 @@ board_of_run: ContextVar[Board | None] = ContextVar("board_of_run", default=None
 
 
 def current_board() -> Board:
-    """Return the board of the run, or a board that is not shown if Inspect's own command runs the evaluation."""
+    """Return the board of the run. If Inspect's own command runs the evaluation, return a board that is not shown."""
     return board_of_run.get() or Board()

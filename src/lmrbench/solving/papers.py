@@ -58,7 +58,8 @@ def paper_text(task: Task, form: Form) -> str:
         form: the form to read: `summary`, `pdf`, `latex`, or `json` (the text of the PDF as a list of pages).
 
     Raises:
-        PaperError: the paper is not in the cache, its file has changed since it was stored, or the task is a twin.
+        PaperError: the paper is not in the cache, its file has changed since it was stored, or the task is a twin (a
+            task made from an altered paper, of which only the summary exists).
     """
     if form == "summary":
         return task.files.summary
@@ -82,7 +83,7 @@ def paper_pdf(task: Task) -> bytes:
 
 def _stored(task: Task, form: Fetched) -> bytes:
     if task.twin_of:
-        raise PaperError(f"{task.id}: only the summary of a twin is altered, not the paper; use --paper summary")
+        raise PaperError(f"{task.id}: the altered paper of a twin exists only as a summary; use --paper summary")
     paper = task.paper
     copy = fetched(paper, form)
     if copy is None:
@@ -93,7 +94,7 @@ def _stored(task: Task, form: Fetched) -> bytes:
     file = _file(paper, form)
     data = file.read_bytes()
     if hashlib.sha256(data).hexdigest() != copy.sha256:
-        raise PaperError(f"{file}: has changed since it was stored; delete it and fetch it again")
+        raise PaperError(f"{file} has changed since it was stored; delete it and fetch it again")
     return data
 
 
@@ -142,7 +143,7 @@ def fetch_papers(papers: Iterable[Paper], form: Fetched) -> Iterator[Finished]:
     """Download the papers that are not in the cache yet, and yield the outcome for each paper."""
     for paper in papers:
         if fetched(paper, form):
-            yield Finished(f"{paper.slug}: is in the cache")
+            yield Finished(f"{paper.slug}: already in the cache")
             continue
         try:
             copy = fetch(paper, form)
@@ -196,7 +197,7 @@ def address(paper: Paper, form: Fetched) -> str:
         form: the form that the URL is for.
 
     Raises:
-        PaperError: the site does not offer this form, or the URL of the PDF is not known.
+        PaperError: the site does not offer this form, or the URL of the PDF can't be derived.
     """
     page = str(paper.url).rstrip("/")
     parts = urlsplit(page)
@@ -210,7 +211,7 @@ def address(paper: Paper, form: Fetched) -> str:
         return page.replace("/forum?", "/pdf?", 1)
     if parts.netloc == "aclanthology.org":
         return f"{page}.pdf"
-    raise PaperError(f"{paper.slug}: {page}: the URL of the PDF is not known; use `lmrbench setup papers add`")
+    raise PaperError(f"{paper.slug}: the URL of the PDF can't be derived from {page}; use `lmrbench setup papers add`")
 
 
 def latex_text(data: bytes, place: Path) -> str:
@@ -226,7 +227,7 @@ def latex_text(data: bytes, place: Path) -> str:
     files = _unpacked(data, place)
     mains = [name for name, text in files.items() if "\\documentclass" in text and "\\begin{document}" in text]
     if not mains:
-        raise PaperError(f"{place}: contains no LaTeX document")
+        raise PaperError(f"{place} contains no LaTeX document")
     # Supplements and author responses may be documents as well; the paper is the longest one.
     main = max(mains, key=lambda name: len(_included(files, name, ())))
     text = _included(files, main, ())
@@ -237,9 +238,9 @@ def _unpacked(data: bytes, place: Path) -> dict[str, str]:
     try:
         plain = gzip.GzipFile(fileobj=io.BytesIO(data)).read(MOST_BYTES + 1)
     except (OSError, EOFError) as error:
-        raise PaperError(f"{place}: is not a gzipped LaTeX source") from error
+        raise PaperError(f"{place} is not a gzipped LaTeX source") from error
     if len(plain) > MOST_BYTES:
-        raise PaperError(f"{place}: unpacks to more than {MOST_BYTES >> 20} MiB")
+        raise PaperError(f"{place} unpacks to more than {MOST_BYTES >> 20} MiB")
     try:
         with tarfile.open(fileobj=io.BytesIO(plain)) as archive:
             members = [item for item in archive if item.isfile() and item.name.endswith((".tex", ".bbl"))]
@@ -250,7 +251,7 @@ def _unpacked(data: bytes, place: Path) -> dict[str, str]:
 
 
 def _included(files: dict[str, str], name: str, above: tuple[str, ...]) -> str:
-    """Return a file's text with included files inserted; `above` names the files that include it, directly or not."""
+    """Return a file's text with the files that it includes; `above` names files that include it, even indirectly."""
 
     def replace(match: re.Match[str]) -> str:
         wanted = str(PurePosixPath(match[1].strip()))

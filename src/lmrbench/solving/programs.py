@@ -1,4 +1,4 @@
-"""The command lines of coding agents that are installed from PyPI or npm."""
+"""Coding agents that are programs installed from PyPI or npm, with their command lines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Program(Record):
     """A coding agent that runs as a program in the sandbox.
 
     Attributes:
-        command: Its command line for Bash. The task's message is on standard input.
+        command: Its command line for Bash. It receives the task's message on standard input.
         events: A Bash glob for the files to which the program writes its events, one JSON object per file.
         library: The Python package that Inspect's bridge needs to speak the program's protocol.
     """
@@ -29,8 +29,8 @@ PROGRAMS: Mapping[str, Program] = {
         library="anthropic",
     ),
     "codex_cli": Program(
-        # Codex does not know a model named `inspect`, and offers plain tools to models that it does not know. Models
-        # that it knows are asked to write programs that call tools.
+        # Codex offers plain tools to a model that it does not know, such as `inspect`. It would ask a model that it
+        # knows to write programs that call tools.
         command="codex exec --model inspect --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox"
         " -c model_provider=bridge -c model_providers.bridge.name=bridge"
         ' -c model_providers.bridge.base_url="$OPENAI_BASE_URL" -c model_providers.bridge.env_key=OPENAI_API_KEY -',

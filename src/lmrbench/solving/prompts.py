@@ -1,7 +1,9 @@
 """Prompts: the single message of the prompt setting, and the first message of an agent's conversation.
 
-A prompt that is too long is cut in this order: the end of the paper, the context files (the last one first), and the
-goal files, which contain the targets and keep the lines nearest to them. The targets and the instruction are never cut.
+The targets are the functions that a task asks for, the goal files contain them, and the context files are other files
+that a task shows. A prompt that is too long is cut in this order: the end of the paper, the context files (the last one
+first), and the goal files, of which the lines nearest to the targets are kept. The targets and the instruction are
+never cut.
 """
 
 from __future__ import annotations
@@ -61,12 +63,12 @@ def prompt_message(
         inputs: `full` shows the goal files and the context files, `paper+file` the goal files, and `paper` only the
             signatures of the targets.
         paper: the form in which the paper is shown.
-        limit: maximum number of characters. Parts that are never cut may exceed it.
+        limit: maximum number of characters. It may be exceeded by the parts that are never cut.
         retrieve: with inputs `full`, the maximum number of further files of the repository to show; see `retrieved`.
         form: the form of the prompt: that of lmrbench, or that of the LMR-BENCH paper (appendix D).
 
     Raises:
-        UsageError: the task is forensic, which only an agent that runs programs can solve.
+        UsageError: the task is forensic. Only an agent can solve it, because it must run programs.
     """
     if not task.targets:
         raise UsageError(f"{task.id}: forensic tasks are for agents; use --setting agent")

@@ -1,7 +1,8 @@
 """An Inspect sandbox environment that runs agents in a `session.AgentSession` instead of a Docker container.
 
-Any Inspect task can use it with `sandbox="bubblewrap"`. In a sample's metadata, `packages` lists the packages that
-are visible in the sandbox, separated by commas, and `requirements` the requirements that they must meet, one per line.
+Any Inspect task can use it with `sandbox="bubblewrap"`. In a sample's metadata, `packages` lists the packages that are
+visible in the sandbox, separated by commas. `requirements` lists their requirements, such as `torch>=2.4`, one per
+line.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ class BubblewrapConfig(BaseModel, frozen=True):
     Attributes:
         shown: folders of this machine to mount read-only for the agent's program.
         secrets: folders that must not be visible.
-        memory_mb: see `SessionLimits`.
-        processes: see `SessionLimits`.
+        memory_mb: memory in MiB for all processes together; see `SessionLimits`.
+        processes: number of concurrent processes; see `SessionLimits`.
     """
 
     shown: tuple[str, ...] = ()
@@ -51,7 +52,7 @@ class BubblewrapConfig(BaseModel, frozen=True):
 
 @sandboxenv(name="bubblewrap")
 class BubblewrapSandboxEnvironment(SandboxEnvironment):
-    """A namespace for one sample, in which all commands run as one unprivileged user."""
+    """The sandbox of one sample: a namespace in which all commands run as the same unprivileged user."""
 
     def __init__(self, session: AgentSession) -> None:
         """Wrap a session, which `sample_cleanup` closes."""

@@ -1,9 +1,9 @@
 """Run one system on the suite: Inspect's `eval_set` collects answers, which are graded as they arrive.
 
-The run folder holds the files that `lmrbench grade` writes, `usage.jsonl`, `progress.jsonl` if agents were traced,
-Inspect's logs in `logs/`, and every model answer in `cache/`, so that a resumed run repeats no request. Samples left
-unanswered by a fault of the provider or this machine have a line in `usage.jsonl` and no grade; the same command
-requests them again.
+The run folder contains the files that `lmrbench grade` writes, `usage.jsonl`, `progress.jsonl` if agents were traced,
+and Inspect's logs in `logs/`. Model output is cached in `cache/`, so that a resumed run repeats no request. A sample
+(one attempt at a task) that has no answer because the provider or this machine failed has a line in `usage.jsonl` but
+no grade. Running the same command again retries it.
 """
 
 from __future__ import annotations
@@ -66,13 +66,14 @@ def solve(
         grader: the grader of the whole suite.
         chosen: the tasks to solve.
         suite: the suite's folder.
-        set_aside: called with the number of grades in the folder that this installation did not write, if any.
+        set_aside: if the folder contains grades made by another installation, called with their number. Such grades are
+            moved to `grades.unverified.jsonl`.
 
     Returns:
         The run, reduced to the chosen tasks and samples.
 
     Raises:
-        RecordError: the folder holds answers that were made under other conditions.
+        RecordError: the folder contains answers that were made under other conditions.
     """
     _check_conditions(folder, settings)
     write_facts(folder, run_facts(grader.tasks.values(), chosen, grader.seeds, grader.sandbox, settings.recorded()))
@@ -87,7 +88,7 @@ def solve(
     with quiet, board.shown(), _cached_in(folder / CACHE), reporting:
         stopped = _evaluate(folder, settings, model, chosen, suite)
     usages = write_usage(folder, settings.name, expected, stopped)
-    # If the log of a sample was lost when the run was killed, the sample has two submissions, of which the last counts.
+    # If the log of a sample was lost when the run was killed, the sample has two submissions, and the last one counts.
     submissions = {(item.task, item.sample): item for item in read_lines(folder / SUBMISSIONS, Submission)}
     write_submissions(folder, list(submissions.values()))
     # Answers that were graded with other seeds or by another installation are graded again, with the seeds of the run.
@@ -101,8 +102,8 @@ def solve(
 
 def _evaluate(folder: Path, settings: Settings, model: Model, chosen: Sequence[Task], suite: Path) -> str:
     """Have Inspect evaluate the chosen tasks, and return the reason why samples may be missing from its logs."""
-    # Inspect identifies an evaluation by its arguments. The number of samples is always 1 in them, so that a run can be
-    # extended by further samples.
+    # Inspect identifies an evaluation by its arguments. In these, the number of samples is always 1, so that a run can
+    # be extended by further samples.
     arguments = settings.model_copy(update={"system": settings.name, "samples": 1})
     wanted = lmr_bench(
         tasks=[task.id for task in chosen],
@@ -154,7 +155,7 @@ def _check_conditions(folder: Path, settings: Settings) -> None:
 
 
 def _other_conditions(before: RunFacts, settings: Settings) -> list[str]:
-    """Return the settings that differ from those of a stored run, or ["kind"] if that was not a run of a model."""
+    """Return the settings that differ from those of a stored run, or ["kind"] if no model was asked in that run."""
     if before.solving is None:
         return ["kind"]
     earlier, wanted = (Settings.model_validate(item) for item in (before.solving, settings.recorded()))

@@ -1,8 +1,9 @@
 """The Inspect scorer of lmrbench, which collects the solver's answer and grades it with `lmrbench.grading`.
 
-No part of a check is visible to the solver or written to a log. A score contains the number of cases that match, the
-number and the verdict of the first failed case, and the status with which the solver ended. A fault of the
-provider or this machine raises an error, so that the sample can be run again.
+A task's check draws cases, which are inputs, and runs the submitted code on them. A case matches if the reference gives
+the same result. No part of the check is visible to the solver or written to a log. A score contains the number of cases
+that match, the number and the verdict of the first failed case, and the status with which the solver ended. If the
+provider or this machine fails, an error is raised, so that the sample can be run again.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ class SampleGrader:
     Attributes:
         grader: the grader of the whole suite.
         folder: the run folder; None to write nothing.
-        graded: the earlier grades in the folder, each as JSON, by answer. They are reused if they are still valid.
+        graded: for each answer with a grade in the folder, this grade as JSON. It is reused if it is still valid.
     """
 
     grader: Grader
@@ -98,7 +99,7 @@ class SampleGrader:
         """Grade a snapshot without writing to the run folder.
 
         Args:
-            submission: the state of the answer after some turn.
+            submission: the answer as it was after a turn.
             known: grades that are reused if they are valid for this submission.
         """
         ((_, result),) = self.grader.grade_all([submission], known)
@@ -126,8 +127,8 @@ def unit_tests(
 ) -> Scorer:
     """Grade answers and score them by three values: `correct`, `robust` and `cases`.
 
-    `correct` is 1 if every ordinary case matches, `robust` is 1 if every case matches, and `cases` is the share of
-    cases that match.
+    `correct` is 1 if every ordinary case matches, `robust` is 1 if the edge cases match as well, and `cases` is the
+    share of cases that match.
 
     Args:
         suite: the suite's folder.
@@ -306,7 +307,10 @@ def _score(submission: Submission, result: Grade, ending: Ending, traced: Mappin
 
 
 class SuiteTasks(dict[str, Task]):
-    """A mapping from ids to the tasks of a suite. Forensic tasks are created when they are first looked up."""
+    """A mapping from ids to the tasks of a suite.
+
+    Forensic tasks, which ask for a few changes hidden in a program, are created when they are first looked up.
+    """
 
     def __init__(self, suite: Path) -> None:
         """Load the tasks of a suite's folder."""

@@ -18,7 +18,7 @@ def secret_folders(suite: Path) -> tuple[Path, ...]:
     Returns:
         The folders of the suite and of the suites that it combines; the git checkouts that contain these folders,
         because their history and run folders may contain answers; and the cache folder, which contains this machine's
-        seed and the observations of references.
+        seed and the results of reference code.
     """
     folders = [folder.resolve() for folder in suite_folders(suite)]
     return (

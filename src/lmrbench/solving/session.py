@@ -1,4 +1,4 @@
-"""A namespace in which an agent works. It runs commands and keeps files until it is closed.
+"""A namespace in which an agent works. Its files and processes exist until it is closed.
 
 The namespace is isolated like the sandbox for grading (see `sandbox.backends.bubblewrap`): it has no network except its
 own loopback interface, and contains neither the user's home folder nor the suite. The system, the interpreter and the
@@ -37,7 +37,7 @@ _PATH = f"{_PYTHON}:/usr/local/bin:/usr/bin:/bin"
 _SYSTEM = ("/usr/local/bin", "/usr/local/lib", "/usr/sbin", "/usr/share", "/usr/libexec", "/etc/ssl")
 _WRITABLE = (WORKSPACE, HOME, "/tmp", "/var/tmp", "/dev/shm")
 _FILE_MB = 1024
-# Each private folder may take 1/8 of the memory, so that full folders leave memory for processes.
+# Each writable folder may take 1/8 of the memory, so that even full folders leave memory for processes.
 _FOLDERS_IN_MEMORY = 8
 _END_SECONDS = 10.0
 
@@ -161,7 +161,7 @@ class AgentSession:
             data: the standard input.
             cwd: the working directory; relative paths start at the workspace.
             environment: further variables.
-            limit: bytes kept of each output stream.
+            limit: the number of bytes that are kept of each output stream.
 
         Raises:
             OSError: the command can't be started; the type of the exception is as for `subprocess.run`.
@@ -206,7 +206,7 @@ class AgentSession:
             limit: the largest size allowed, in bytes.
 
         Raises:
-            OSError: the file can't be read; EFBIG if it exceeds the limit.
+            OSError: the file can't be read; `errno` is EFBIG if the file exceeds the limit.
             SessionError: the namespace has ended.
         """
         async with self._request({"kind": "read", "path": _absolute(path), "limit": limit}) as frames:
@@ -263,7 +263,7 @@ async def _frames(stream: SocketStream) -> AsyncIterator[tuple[int, bytes]]:
 
 
 def _other_names(python: Path) -> list[tuple[str, str]]:
-    """Return the symbolic links in an interpreter's folder that point to it, such as python3, with their target.
+    """Return the symbolic links in an interpreter's folder that point to it, such as python3, each with its target.
 
     Virtual environments may refer to the interpreter by such a link. Nothing is returned for the system's interpreters,
     because the whole of /usr is visible anyway.

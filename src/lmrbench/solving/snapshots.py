@@ -1,6 +1,6 @@
 """Snapshots of the answer in a workspace after each turn, taken without the agent's knowledge.
 
-A turn is a successful model call and the agent's actions until the next one. Taking a snapshot adds no event to the
+A turn is a successful model call, with the agent's actions until the next call. Taking a snapshot adds no event to the
 transcript, runs no command in the sandbox, and does not count towards the limit on the agent's working time. Snapshots
 are kept in memory, and `scoring` grades them when the agent has ended. Grading them earlier would slow down the agent's
 tools, which have time limits.
@@ -30,7 +30,7 @@ class Trace:
 
     Attributes:
         paths: the files that snapshots contain.
-        handed_out: the files as the agent received them.
+        handed_out: the files before the first turn, as the agent received them.
         after: the files after each turn, by the number of the turn.
     """
 

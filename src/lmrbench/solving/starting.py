@@ -33,16 +33,17 @@ def solve_with(
         tasks: The tasks to solve.
         folder: The run folder.
         plan: The conditions under which answers are graded.
-        set_aside: Called with the number of grades in the folder that this installation did not make, if any.
+        set_aside: If the folder contains grades made by another installation, called with their number. Such grades are
+            moved to `grades.unverified.jsonl`.
 
     Raises:
-        UsageError: The model can't be set up, or the cost is limited but no price of the model is known.
+        UsageError: The model can't be set up, or the cost is limited but the model's prices are not known.
     """
     if prices is not None:
         settings = settings.model_copy(update={"prices": set_prices(prices, settings.model)})
     if settings.cost_limit is not None and not settings.prices:
-        why = " needs --prices" if prices is None else f": {prices} has no prices for {settings.model}"
-        option = "--protocol paper, which limits the cost," if settings.protocol == "paper" else "--cost-limit"
+        why = " needs --prices" if prices is None else f" needs prices, but {prices} has none for {settings.model}"
+        option = "the cost limit of --protocol paper" if settings.protocol == "paper" else "--cost-limit"
         raise UsageError(f"{option}{why}")
     model = open_model(settings)
     settings = settings.model_copy(update={"base_url": address(model)})

@@ -1,6 +1,8 @@
-"""The benchmark as an Inspect task, with one sample per task of the suite, or per session if an agent solves them.
+"""The benchmark as an Inspect task.
 
-An invalid option raises `OptionError`, which both Inspect's command line (`-T`) and that of lmrbench print as one line.
+It has one sample for each task of the suite. If agents solve the tasks, it has one for each session, in which an agent
+solves one or several tasks. An invalid option raises `OptionError`, which both Inspect's command line (`-T`) and that
+of lmrbench print as one line.
 """
 
 from __future__ import annotations
@@ -65,7 +67,7 @@ def lmr_bench(
     Args:
         tasks: Task ids, papers, categories or globs, separated by commas; all tasks if empty.
         tier: function, method, forensic or twin; ids select tasks of any tier.
-        fresh: In the forensic tier, the seed of new draws, which replace the published ones.
+        fresh: In the forensic tier, the seed of newly drawn tasks, which replace the published ones.
         seed: Seed of the checks' cases; this machine's own seed by default.
         suite: core, real, live, all, or the folder of your own suite.
         run_folder: A run folder to which submissions and grades are written, in addition to Inspect's log.
@@ -85,7 +87,7 @@ def lmr_bench(
         known = suite_tasks(str(folder))
         chosen = _chosen(known, [pattern for pattern in patterns if pattern], tier, fresh)
         if unchecked := [item.id for item in chosen if not item.files.check]:
-            raise UsageError(f"{', '.join(unchecked)}: no check, so answers can't be graded; choose other tasks")
+            raise UsageError(f"{', '.join(unchecked)}: no check to grade answers with; choose other tasks")
         if in_workspace:
             dataset = [_agent_sample(items, given) for items in _sessions(chosen, given)]
         else:
@@ -108,7 +110,7 @@ def lmr_bench(
 
 
 def epochs_of(samples: int) -> Epochs:
-    """Return Inspect's epochs for a number of answers per task, with the reducers whose scores are reported."""
+    """Return Inspect's epochs for a number of answers per task, with the reducers that combine their scores."""
     return Epochs(samples, ["mean", f"pass_at_{samples}"] if samples > 1 else ["mean"])
 
 
@@ -212,7 +214,8 @@ def _agent_sample(items: Sequence[SuiteTask], settings: Settings) -> Sample:
         files["paper.pdf"] = paper_pdf(item)
     else:
         files["paper.md"] = paper_text(item, paper).encode()
-    # Inspect would replace a string that is the path of a local file by the file's content; data URLs prevent this.
+    # If a file's text were the path of a local file, Inspect would insert the content of that file. Data URLs prevent
+    # this.
     encoded = {
         f"{WORKSPACE}/{name}": f"data:application/octet-stream;base64,{base64.b64encode(data).decode()}"
         for name, data in files.items()
@@ -245,13 +248,13 @@ def _sandbox(settings: Settings, suite: Path) -> SandboxEnvironmentSpec:
             raise UsageError(f"mount: {folder}: must be an absolute path that exists")
     if settings.agent_sandbox == "bubblewrap":
         if settings.agent_image:
-            raise UsageError("agent_image: works with docker only; with bubblewrap, mount the folder of the program")
+            raise UsageError("agent_image works with docker only; with bubblewrap, mount the folder of the program")
         secrets = secret_folders(suite)
         refuse_secret(map(Path, settings.mount), secrets)
         hidden = tuple(map(str, secrets))
         return SandboxEnvironmentSpec("bubblewrap", BubblewrapConfig(shown=settings.mount, secrets=hidden))
     if settings.mount:
-        raise UsageError("mount: works with bubblewrap only; with docker, add the files to the image")
+        raise UsageError("mount works with bubblewrap only; with docker, add the files to the image")
     recipe = Path(__file__).parent / "compose.yaml"
     if not settings.agent_image:
         return SandboxEnvironmentSpec("docker", str(recipe))

@@ -1,6 +1,6 @@
-"""Cost and outcome of each answer of a run, read from Inspect's logs.
+"""Record the cost and outcome of each answer of a run, from Inspect's logs.
 
-Each answer gets a line in `usage.jsonl`. If the agent was traced, each snapshot of its workspace gets a line in
+Each answer gets a line in `usage.jsonl`. If snapshots of an agent's workspace were taken, each of them gets a line in
 `progress.jsonl`.
 """
 
@@ -143,7 +143,7 @@ def _paid(calls: Sequence[ModelEvent]) -> dict[str, Any]:
 
 
 def _working_seconds(events: list[Event], until: Event | None = None) -> float:
-    """Return the seconds of working time in Inspect's span `solvers`; with `until`, only those before that event."""
+    """Return the seconds of working time in Inspect's span `solvers`, or in its part before the event `until`."""
     begin = next((event for event in events if isinstance(event, SpanBeginEvent) and event.name == "solvers"), None)
     if begin is None:
         return 0.0

@@ -1,1 +1,1 @@
-"""Edit Python source: find functions by name, mask their bodies and transplant them without changing any other byte."""
+"""Read and edit Python source: find the code in a response, mask functions, and copy functions from file to file."""

@@ -1,7 +1,8 @@
 """Apply `from __future__ import annotations` to single functions by quoting their annotations.
 
-A submission that has this import is transplanted into a file that may not have it. Adding the import would change every
-function of the file, so the annotations of the submission become strings, which has the same effect.
+The functions of a submission that has this import may be copied into a file that does not. Adding the import there
+would affect every function of the file. Turning the annotations of the copied functions into strings has the same
+effect on these functions alone.
 """
 
 from __future__ import annotations
@@ -17,6 +18,13 @@ def with_quoted_annotations(mask: ParsedSource, candidate: ParsedSource) -> Pars
     """Quote the annotations of a candidate if only the candidate has `from __future__ import annotations`.
 
     The number of lines does not change.
+
+    Args:
+        mask: The file into which functions are copied.
+        candidate: The submitted file, from which they are copied.
+
+    Returns:
+        The candidate with quoted annotations, or the unchanged candidate.
 
     Raises:
         SyntaxError: Python cannot parse the result.

@@ -1,7 +1,8 @@
-"""Report the edits of a candidate that were not transplanted, one line each.
+"""Report the edits of a candidate, a submitted file, that were not copied into the masked file of the repository.
 
-A scope of the candidate that contains none of the masked file's definitions, apart from targets, is treated as a
-fragment. Definitions that a fragment lacks are not reported.
+`transplant` copies only the targets (the functions that a task asks for) and the code that they need. A scope is the
+body of the module, or of a class that contains a target. If the candidate's scope repeats no definition of the masked
+file except targets, it is treated as a fragment, and the definitions that it lacks are not reported.
 """
 
 from __future__ import annotations
@@ -25,17 +26,17 @@ def differences(
     wanted: Mapping[Scope, set[str]],
     taken: Mapping[Scope, Collection[ScopeEntry]],
 ) -> tuple[str, ...]:
-    """Return a description of everything in the candidate that was left out.
+    """Describe each edit of the candidate that was not transplanted.
 
     Args:
         new: The candidate's file.
         scopes: The scopes that are in both the masked file and the candidate.
-        pairs: The targets in both files.
+        pairs: The targets, each with its definition in both files.
         wanted: The names that the transplanted code needs, by scope.
-        taken: The entries that were transplanted, by scope.
+        taken: The statements that were transplanted, by scope.
 
     Returns:
-        One line for each difference, ordered by scope and by line of the candidate.
+        One line for each edit, ordered by scope. The definitions that a scope lacks share one line.
     """
     lines: list[str] = []
     for scope in scopes:

@@ -1,8 +1,8 @@
 """Extract a submission from the file that it was transplanted into.
 
-`excerpt` compares that file with the masked one and returns the targets and everything else that the transplant added.
-`bare` removes everything that has no effect on the program: comments, docstrings and other constants used as
-statements.
+`excerpt` compares that file with the masked file, in which the bodies of the targets are missing, and returns the
+targets and everything else that the transplant added. `bare` removes everything that has no effect on the program:
+comments, docstrings and other constants used as statements.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ _INDENT = "    "
 
 
 def excerpt(masked: str, answered: str, qualnames: Sequence[str]) -> str:
-    """Return the targets of an answered file and the statements that the masked file lacks, each within its class.
+    """Return the targets of an answered file, with the statements that the transplant added to it.
+
+    Those inside a class are returned below the header of the class.
 
     Args:
         masked: The file without the bodies of the targets.
@@ -27,7 +29,7 @@ def excerpt(masked: str, answered: str, qualnames: Sequence[str]) -> str:
         qualnames: The qualified names of the targets.
 
     Raises:
-        SyntaxError: A text is not Python.
+        SyntaxError: Python cannot parse one of the files.
     """
     mask, new = ParsedSource.parse(masked), ParsedSource.parse(answered)
     pairs = [
@@ -50,7 +52,7 @@ def bare(text: str) -> str:
     """Remove comments, docstrings and other constants used as statements, which have no effect on a program.
 
     Raises:
-        SyntaxError: The text is not Python.
+        SyntaxError: Python cannot parse the text.
     """
     source = ParsedSource.parse(text)
     comments = ((source.place(token), len(token.string)) for token in source.tokens if token.type == tokenize.COMMENT)
@@ -90,7 +92,7 @@ def _is_idle(statement: ast.stmt) -> bool:
 
 
 def _whole_line(source: ParsedSource, edit: TextEdit) -> TextEdit:
-    """Extend an edit to whole lines if nothing else is on them. Next to other code, a constant becomes `pass`."""
+    """Extend an edit to whole lines if they contain nothing else. Next to other code, replace a constant by `pass`."""
     start, end, replacement = edit
     before = source.text[source.line_start(start) : start]
     after = source.text[end : source.line_end(source.line(end))]

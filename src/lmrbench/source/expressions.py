@@ -1,6 +1,8 @@
-"""Mutation operators that change one expression: the usual operators, and operators for numerical code.
+"""Mutation operators that each make one mistake in an expression or a statement, for example a forgotten minus.
 
-An operator takes a node of a target's body and yields the nodes that may replace it.
+The audit of a task applies them to the targets, which are the functions that the task asks for. An operator takes a
+node from the body of a target and yields nodes that may replace it. Besides the usual operators, there are some for
+numerical code.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from typing import Any
 
 from lmrbench.source.syntax import FunctionNode
 
-# Methods and functions that are easily confused; each pair works both ways.
+# Methods and functions that are easily confused. Either one of a pair is replaced by the other.
 _EXCHANGED = (
     ("mean", "sum"), ("max", "min"), ("amax", "amin"), ("argmax", "argmin"), ("cummax", "cummin"),
     ("softmax", "log_softmax"), ("sigmoid", "logsigmoid"), ("exp", "log"), ("std", "var"), ("any", "all"),
@@ -47,17 +49,17 @@ _MOST_SIMILAR = 2
 _SYMMETRIC = frozenset({"transpose", "max", "min", "maximum", "minimum", "logaddexp", "allclose", "isclose", "zip"})
 _NO_GRADIENT = ("no_grad", "inference_mode")
 AXES = frozenset({"dim", "axis"})
-# Keywords that do not change results in grading: `strict` guards against misuse, and there is only one `device`.
+# Keyword arguments that don't affect graded results: `strict` only rejects misuse, and grading uses a single `device`.
 GUARDS = frozenset({"strict", "device"})
 
 
 class Names:
-    """Facts about a function that operators on its nodes need.
+    """Facts about a function that are needed to change its nodes.
 
     Attributes:
         without_gradient: Whether a decorator turns gradients off.
         parameters: The names of its parameters, except `self` and `cls`.
-        stored: The names that it assigns, once for each assignment.
+        stored: The names that it assigns. A name is repeated for each of its assignments.
     """
 
     def __init__(self, function: FunctionNode) -> None:
@@ -74,7 +76,7 @@ class Names:
         self._all = list(dict.fromkeys([*self.parameters, *self.stored]))
 
     def like(self, name: str) -> list[str]:
-        """Return the most similar parameters and variables; [] if the name is neither a parameter nor a variable."""
+        """Return the parameters and variables with the most similar names, or [] if `name` is not one of them."""
         if name not in self._all:
             return []
         return difflib.get_close_matches(name, [other for other in self._all if other != name], _MOST_SIMILAR, 0.6)
@@ -89,10 +91,10 @@ class Operator:
     """A mutation operator, which makes one kind of mistake in nodes of one type.
 
     Attributes:
-        name: The name, which is part of the ids of its mutants.
+        name: The name, which is part of the ids of the mutants (the changed programs).
         kind: The type of the nodes that it changes.
-        alternatives: Yields the replacements of a node.
-        why: The mistake in words.
+        alternatives: A function that yields the possible replacements of a node.
+        why: A description of the mistake.
     """
 
     name: str
@@ -102,7 +104,10 @@ class Operator:
 
 
 def nodes_of(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes that operators may change, depth first: all except annotations, guards and parts of f-strings."""
+    """Yield the nodes that operators may change, depth first.
+
+    Annotations, parts of f-strings and the keyword arguments in `GUARDS` are left out.
+    """
     if isinstance(node, ast.keyword) and node.arg in GUARDS:
         return
     if isinstance(node, ast.keyword) and node.arg in AXES and isinstance(node.value, ast.UnaryOp):

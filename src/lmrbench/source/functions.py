@@ -1,11 +1,12 @@
 """Find functions in a Python file by qualified name, and mask their bodies.
 
-Functions are named as in pytest: `function`, `Class.method`, `Outer.Inner.method`, `outer.inner`. `@overload` stubs,
-property setters and property deleters are ignored in favor of the definition that they belong to. A name with two
-definitions of any other kind is an error.
+A qualified name has the form `function`, `Class.method`, `Outer.Inner.method`, or `outer.inner` for a function inside
+another. `@overload` stubs, property setters and property deleters are ignored in favour of the definition that they
+belong to. Otherwise, it is an error if a name has two definitions.
 
-`mask` replaces a body with its docstring and `raise NotImplementedError` and changes no other byte. A body extends to
-the last comment that is indented deeper than its `def`, because comments can reveal the answer.
+`mask` hides the targets, which are the functions that a task asks for. It replaces a body with its docstring and
+`raise NotImplementedError`, and changes no other byte. A body extends to the last comment that is indented deeper than
+its `def`, because comments can reveal the answer.
 """
 
 from __future__ import annotations
@@ -55,10 +56,10 @@ class Function:
 
 
 def find(data: bytes, qualname: str) -> Function:
-    """Return the function that has a qualified name in a file.
+    """Return the function with the given qualified name.
 
     Args:
-        data: The file.
+        data: The content of the file.
         qualname: The qualified name, such as `Class.method`.
 
     Raises:
@@ -81,8 +82,11 @@ def mask(data: bytes, qualnames: Iterable[str]) -> bytes:
     """Mask functions in a file: replace each body with its docstring and `raise NotImplementedError`.
 
     Args:
-        data: The file.
+        data: The content of the file.
         qualnames: The qualified names of the functions.
+
+    Returns:
+        The content of the masked file.
 
     Raises:
         TaskError: A function is missing or ambiguous, or is inside another of these functions. The message names it.
@@ -95,13 +99,13 @@ def mask(data: bytes, qualnames: Iterable[str]) -> bytes:
     functions = sorted((_only(source, name) for name in dict.fromkeys(qualnames)), key=lambda found: found.body)
     for outer, inner in pairwise(functions):
         if inner.body < outer.end:
-            raise TaskError(f"{inner.qualname}: is defined inside {outer.qualname}, which is masked too")
+            raise TaskError(f"{inner.qualname} is defined inside {outer.qualname}, which is masked too")
     edits = [(found.body, found.end, _masked_body(source, found)) for found in functions]
     return splice(source.text, edits).encode(encoding)
 
 
 def definitions_named(tree: ast.Module, qualname: str) -> list[Definition]:
-    """Return the definitions of a qualified name in source order, except overload stubs and property accessors.
+    """Return the definitions of a qualified name in source order, except overload stubs, setters and deleters.
 
     There are several if the name is defined in several branches, or defined again later in the file.
     """
@@ -119,7 +123,7 @@ def functions_named(source: ParsedSource, qualname: str) -> tuple[Function, ...]
 
 
 def near_misses(source: ParsedSource, qualname: str) -> tuple[str, ...]:
-    """Return up to three functions of the file with a similar name, most similar first."""
+    """Return the qualified names of up to three functions with a similar name, most similar first."""
     names = [name for name, node, _, _ in _definitions(source.tree.body) if isinstance(node, FunctionNode)]
     same_end = [name for name in names if name.rpartition(".")[2] == qualname.rpartition(".")[2]]
     return tuple(dict.fromkeys([*same_end, *difflib.get_close_matches(qualname, names)]))[:3]
@@ -135,7 +139,7 @@ def _only(source: ParsedSource, qualname: str) -> Function:
     for name, node, _, _ in _definitions(source.tree.body):
         if name == qualname:
             kind = {ast.ClassDef: "a class", ast.Assign: "a lambda", ast.AnnAssign: "a lambda"}.get(type(node))
-            raise TaskError(f"{qualname}: is {kind or 'only an @overload stub'}; a target must be a function or method")
+            raise TaskError(f"{qualname} is {kind or 'only an @overload stub'}; a target must be a function or method")
     near = near_misses(source, qualname)
     raise TaskError(f"{qualname}: no such function" + (f"; similar: {', '.join(near)}" if near else ""))
 
@@ -144,7 +148,7 @@ def _definitions(
     body: list[ast.stmt],
 ) -> Iterator[tuple[str, ast.stmt, tuple[DefinitionNode, ...], list[ast.stmt]]]:
     """Yield the qualified name, node, parents and siblings of each function, class and named lambda in a body."""
-    # A chain of `elif` is nested as deeply as it has branches, so a recursive function could fail on a long one.
+    # In the syntax tree, each `elif` is nested in the branch before it, so recursion could fail for a long chain.
     pending: list[tuple[ast.stmt, tuple[DefinitionNode, ...], list[ast.stmt]]]
     pending = [(node, (), body) for node in reversed(body)]
     while pending:
@@ -211,7 +215,7 @@ def measured(
     parents: tuple[DefinitionNode, ...],
     siblings: list[ast.stmt],
 ) -> Function:
-    """Return a definition with its offsets.
+    """Determine the offsets of a definition, and return both as a `Function`.
 
     Args:
         source: The file that contains the definition.

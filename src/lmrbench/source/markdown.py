@@ -1,7 +1,7 @@
-"""Find the fenced code blocks of Markdown as language models write it.
+"""Find the fenced code blocks in the Markdown that language models write.
 
-In CommonMark, a block ends at a line that holds only a fence; a fence with an info string does not close a block. There
-are two exceptions for blocks of Python:
+In CommonMark, a block ends at a line that contains only a fence; a fence with an info string does not close a block.
+Blocks of Python are treated differently in two cases:
 
 - A block continues past a closing fence if its code is incomplete there, for example inside a docstring.
 - If the code is incomplete at every closing fence, the block ends earlier: at a fence at the end of a line of code, or
@@ -36,7 +36,7 @@ PYTHON = frozenset(
     {"python", "python2", "python3", "py", "py2", "py3", "ipython", "ipython3", "pycon", "jupyter", "sage", "pyi"}
     | {"python-repl", "tool_code"}
 )
-# Fences of these languages are ignored, so that the blocks inside them are found.
+# Fences that name these languages are ignored, so that the blocks between them are found.
 _MARKUP = frozenset({"markdown", "md"})
 
 
@@ -47,9 +47,9 @@ class Block:
     Attributes:
         start: The index of the first line of its content. This is the line of the fence if code follows on that line.
         end: The index of the line after the block and its closing fence.
-        language: The language in lower case; "" if the fence names none.
+        language: The language that the fence names, in lower case; "" if it names none.
         closed: Whether a fence closes the block.
-        lines: The content, without margin and without the marks of a surrounding block quote.
+        lines: The content, without the fence's indentation and the `>` marks of a surrounding block quote.
     """
 
     start: int
@@ -70,7 +70,7 @@ class _End(NamedTuple):
     Attributes:
         size: The number of lines of content before it.
         behind: The index of the first line after the block.
-        last_line: The code before the fence on the same line, if there is any.
+        last_line: The code before the fence, if the fence is at the end of a line of code.
     """
 
     size: int
@@ -103,7 +103,7 @@ class _Search:
         self._lines, self._looks = lines, looks
 
     def block(self, number: int) -> Block | None:
-        """Return the block that a line opens, or None if it opens no block."""
+        """Return the block that the line with this index opens, or None if it opens no block."""
         line = self._lines[number]
         opening = ("```" in line or "~~~" in line) and (_OPENING.match(line) or _BEHIND_TEXT.match(line))
         if not opening:

@@ -1,7 +1,8 @@
 """Compare two texts line by line in bounded time.
 
 `difflib` takes cubic time if the same lines repeat often. The texts are therefore cut at lines that occur exactly once
-in both (as in patience diff), and `difflib` compares only the pieces between these lines, if the pieces are small.
+in each of them (as in patience diff). `difflib` compares only the pieces between these lines, and only if they are
+small.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ Opcode = tuple[str, int, int, int, int]
 def matched(left: Sequence[str], right: Sequence[str]) -> list[Opcode]:
     """Return the opcodes that turn `left` into `right`, in the form of `difflib.SequenceMatcher.get_opcodes`.
 
-    For a piece that would take too long to compare, there is a single opcode that replaces the whole piece.
+    A piece that would take too long to compare is replaced as a whole, by a single opcode.
     """
     found: list[Opcode] = []
     budget = _MOST_PAIRS

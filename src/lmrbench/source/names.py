@@ -69,7 +69,7 @@ def used(*nodes: ast.AST, deferred: bool = True) -> set[str]:
 
 
 def _in_quoted_annotations(node: ast.ClassDef) -> set[str]:
-    """Return the names in quoted annotations of fields; dataclasses and similar decorators evaluate these."""
+    """Return the names in the quoted annotations of a class's fields, which `dataclass` and similar tools evaluate."""
     names: set[str] = set()
     for part in node.body:
         match part:
@@ -92,11 +92,11 @@ def written(node: ast.AST) -> set[str]:
 
 
 def attributes(node: ast.AST, roots: Iterable[str]) -> set[str]:
-    """Return the attributes that a node reads or sets on objects of certain names.
+    """Return the attributes that a node reads or sets on objects with the given names.
 
     Args:
         node: A statement or expression.
-        roots: The names, such as `self`. `type(self).x` and `self.__class__.x` count as `self.x`.
+        roots: The names of the objects, such as `self`. `type(self).x` and `self.__class__.x` count as `self.x`.
     """
     roots = set(roots)
     return {part.attr for part in ast.walk(node) if isinstance(part, ast.Attribute) and _owner(part.value) in roots}

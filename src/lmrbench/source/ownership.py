@@ -1,7 +1,7 @@
 """Rename a submission's own helpers if the repository uses their names for something else.
 
-This is done only if the submission is a fragment. If it repeats the whole file, a helper that differs is an edit of the
-repository, and such edits are not transplanted.
+This is done only if the submission is a fragment. If it repeats most of the repository's file, a helper that differs
+from the file's is an edit of the repository, and such edits are not transplanted.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ def own_names(
     Args:
         candidate: The candidate's file.
         scopes: The scopes that are in both the masked file and the candidate, the module first.
-        pairs: The targets in both files.
-        elsewhere: Names of functions and classes that are or contain targets of other files. They are not renamed.
+        pairs: The targets, each with its definition in both files.
+        elsewhere: The names of targets in other files, and of classes and functions that contain such targets. These
+            names are not changed.
     """
     module = scopes[0]
     if _is_whole_file(scopes):
@@ -81,7 +82,8 @@ def own_names(
 def _is_whole_file(scopes: Sequence[Scope]) -> bool:
     """Return whether the candidate repeats most names of the masked file other than the targets.
 
-    The module's docstring counts as one name, and so does the rest of each class that contains a target.
+    The module's docstring counts as one name. In a class that contains a target, all other members together count as
+    one name, which is repeated if most of these members are.
     """
     module, *classes = scopes
     found = [name in module.candidate.binds for entry in module.mask.entries for name in entry.binds]
@@ -124,7 +126,7 @@ def _imported(node: ast.Import | ast.ImportFrom) -> list[str]:
 
 
 def _core(node: ast.stmt) -> str:
-    """Return the spelling of a definition without docstrings, annotations and decorators."""
+    """Return the `spelling` of a definition without its docstrings, annotations and decorators."""
     if not isinstance(node, DefinitionNode):
         return spelling(node)
     parts = [spelling(part) if not isinstance(part, DefinitionNode) else _core(part) for part in node.body]
@@ -165,9 +167,10 @@ def _renaming(source: ParsedSource, entries: Sequence[ScopeEntry], old: str, new
 
 
 def _uses(tree: ast.Module, name: str) -> Iterator[ast.Name]:
-    """Yield the nodes that refer to a name of the module.
+    """Yield the nodes that refer to the given module-level name.
 
-    LookupError is raised if `global` declares the name, or if `except` or a pattern binds it.
+    Raises:
+        LookupError: The name is declared by `global`, or bound by `except` or a pattern.
     """
     pending: list[ast.AST] = [*tree.body]
     while pending:

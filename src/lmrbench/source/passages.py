@@ -1,7 +1,7 @@
 """Separate code from prose in a text that is only partly Python.
 
 The text is cut into statements of one or more lines. A statement that Python can parse is code. Any other statement is
-prose or broken code, and its first line decides which: broken code begins like a statement of Python, and does not have
+prose or broken code. Its first line decides which: broken code begins like a statement of Python and does not have
 three words in a row. Prose is left out; broken code is reported and never dropped silently.
 """
 
@@ -57,11 +57,12 @@ _PIECE = re.compile(rf"{_SKIPPED}|(?P<open>[(\[{{])|(?P<close>[)\]}}])|(?P<end>\
 
 @dataclass(frozen=True)
 class Passage:
-    """The code of a text.
+    """The code found in a text.
 
     Attributes:
-        lines: The lines of the text: code moved to the margin, and empty lines in place of prose.
-        broken: For the first statement that is broken code, the index of the line at fault and the parser's message.
+        lines: The lines of the text: code without its common indentation, and empty lines in place of prose.
+        broken: For the first statement that is broken code, the index of the line at fault and the parser's message;
+            None if no code is broken.
         left_out: The indexes of the lines that are prose.
     """
 
@@ -75,7 +76,7 @@ def code_of(lines: Sequence[str], strict: bool = False) -> Passage:
 
     Args:
         lines: The lines of the text, without newlines.
-        strict: Whether the text is marked as code. A line that cannot be parsed is then broken code unless it reads
+        strict: Whether the text is marked as code. If so, a line that cannot be parsed is broken code unless it reads
             like prose.
 
     Raises:
@@ -119,7 +120,7 @@ def _moved(lines: Sequence[str]) -> tuple[str, ...] | None:
 
 
 class _Reading:
-    """The state of reading one text, statement by statement."""
+    """Reads one text, statement by statement."""
 
     def __init__(self, lines: Sequence[str], strict: bool) -> None:
         self._lines, self._strict = lines, strict
@@ -139,7 +140,7 @@ class _Reading:
         return Passage(tuple(self._code), self._broken, tuple(self._prose))
 
     def _statement(self, number: int) -> int:
-        """Read the statement that begins at a line, and return the number of the line after it."""
+        """Read the statement that begins at a line, and return the index of the line after it."""
         content = _content(self._lines[number])
         if _CONFLICT.match(content):
             self._break(number, f"a conflict marker ({content[:7]})")
@@ -161,7 +162,7 @@ class _Reading:
         except (ValueError, RecursionError, MemoryError) as error:
             self._break(number, f"Python's parser gives up: {str(error) or type(error).__name__}")
         else:
-            self._break(number, "this is outside any function")
+            self._break(number, "indented code outside any function")
         return end
 
     def _is_torn(self, number: int, moved: Sequence[str]) -> bool:
@@ -178,7 +179,7 @@ class _Reading:
         self._broken = self._broken or (number, reason)
 
     def _end(self, number: int) -> int:
-        """Return the number of the line after the statement that begins at a line.
+        """Return the index of the line after the statement that begins at a line.
 
         This is the next line that is not indented deeper than the statement and does not continue it.
         """

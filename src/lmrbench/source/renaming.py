@@ -17,7 +17,7 @@ def renamed(text: str) -> str:
     """Return the text of a Python file with renamed local variables and without comments.
 
     Raises:
-        SyntaxError: The text is not Python.
+        SyntaxError: Python cannot parse the text.
     """
     tree = ast.parse(text)
     kept = {*dir(builtins), *_bound_outside(tree)}

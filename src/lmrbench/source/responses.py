@@ -1,8 +1,8 @@
-"""Find the code that defines the targets in a model's response.
+"""Find the code in a model's response that defines the targets, which are the functions that a task asks for.
 
-A response is either bare code or contains code in Markdown fences or among prose. The code may be indented differently,
-and methods may be outside their class. The result has as many lines as the response, with empty lines in place of
-everything else, so that line numbers in messages refer to the response.
+A response is either bare code or contains code in Markdown fences or among prose. The code may be indented differently
+than in the repository, and methods may be outside their class. The result has as many lines as the response, with empty
+lines in place of everything but code, so that line numbers in messages refer to the response.
 
 Blocks of Python are joined in order. If a name has several definitions, the last one that is not a stub counts. Code
 that cannot be parsed is an error if it may contain a target, or something that a target needs.
@@ -69,10 +69,10 @@ def from_response(text: str, targets: Sequence[str], known: Collection[str] = ()
     Args:
         text: The response.
         targets: The qualified names of the targets.
-        known: Names that the target file binds, so that the code can use them without defining them.
+        known: Names that the repository's file binds. The code can use them without defining them.
 
     Returns:
-        The code, with empty lines in place of everything else.
+        The code, with empty lines in place of everything else, and warnings.
 
     Raises:
         SubmissionError: The response has no code, or code that cannot be parsed. The message names the line.
@@ -95,7 +95,7 @@ def from_response(text: str, targets: Sequence[str], known: Collection[str] = ()
     except SyntaxError as error:
         raise SubmissionError(unparsable(error)) from error
     except RecursionError as error:
-        raise SubmissionError("the candidate is nested too deeply") from error
+        raise SubmissionError("the candidate's code is nested too deeply") from error
 
 
 def unparsable(error: SyntaxError, line: int | None = None) -> str:
@@ -103,7 +103,7 @@ def unparsable(error: SyntaxError, line: int | None = None) -> str:
 
     Args:
         error: The error of the parser.
-        line: The number of the line at fault, if it differs from the error's.
+        line: The number of the line at fault; None for the line number in the error.
     """
     number = error.lineno if line is None else line
     place = f"line {number}: " if number else ""
@@ -137,7 +137,7 @@ class _ResponsePart:
     def is_sure(self) -> bool:
         """Whether the piece is certainly code: it is marked as Python, or it has definitions or imports.
 
-        The output of a program, which a response may quote, has neither.
+        Program output that a response quotes has neither.
         """
         marked = self.block is not None and self.block.is_python
         kinds = (DefinitionNode, ast.Import, ast.ImportFrom)
@@ -258,7 +258,7 @@ def _all_defined(pieces: Sequence[_ResponsePart], targets: Sequence[str]) -> boo
 def _needed_too(
     pieces: Sequence[_ResponsePart], chosen: list[_ResponsePart], targets: Sequence[str], known: Collection[str]
 ) -> Iterator[str]:
-    """Add pieces that bind names which the chosen pieces need. Yield a warning for each block that is left out."""
+    """Add the pieces that bind names needed by the chosen pieces. Yield a warning for each block that is left out."""
     missing = _missing(chosen, targets, known)
     for piece in pieces:
         if piece.tree is None or piece in chosen or piece.is_other:
@@ -290,7 +290,7 @@ def _broken(
         ):
             raise piece.refusal
         index, reason = piece.passage.broken
-        yield f"{piece.span()}: can't be parsed (line {piece.first + index + 1}: {printable(reason)}); left out"
+        yield f"{piece.span()}: broken code (line {piece.first + index + 1}: {printable(reason)}); left out"
 
 
 def _is_real(piece: _ResponsePart, target: str) -> bool:
@@ -298,7 +298,7 @@ def _is_real(piece: _ResponsePart, target: str) -> bool:
 
 
 def _missing(pieces: Sequence[_ResponsePart], targets: Sequence[str], known: Collection[str]) -> set[str]:
-    """Return the names that the targets need, directly or indirectly, and that these pieces do not bind."""
+    """Return the names that the targets need, directly or indirectly, but that these pieces do not bind."""
     binders: dict[str, list[ast.stmt]] = {}
     queue: list[ast.stmt] = []
     for piece in pieces:

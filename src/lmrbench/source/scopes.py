@@ -1,5 +1,8 @@
 """Compare the masked file with a candidate's file, scope by scope.
 
+The masked file is a file of the repository without the bodies of the targets, which are the functions that a task asks
+for. The candidate's file is the submitted code.
+
 A `Scope` is a body of statements that is in both files: the body of the module, or of a class that contains a target.
 Its statements are *entries*. An import is one entry for each of its names, so that `from typing import Any, Optional`
 can be compared with `from typing import Any`. A statement that contains a target is a *holder* and never an entry.
@@ -19,7 +22,7 @@ from lmrbench.source.syntax import FunctionNode, ParsedSource
 
 @dataclass(frozen=True)
 class TargetPair:
-    """One target in the mask and in the candidate.
+    """The definitions of one target in the two files.
 
     Attributes:
         mask: The function in the masked file.
@@ -88,7 +91,7 @@ class Scope:
     candidate: Side
 
     def label(self, name: str) -> str:
-        """Return the qualified name of a name in this scope, such as `Class.name`."""
+        """Qualify a name in this scope with the classes around it, as in `Class.name`."""
         return ".".join([*self.path, name])
 
 
@@ -126,7 +129,7 @@ def module_and_classes(mask: ParsedSource, candidate: ParsedSource, pairs: Seque
 
 
 def _classes(tree: ast.Module, path: tuple[str, ...]) -> list[ast.ClassDef]:
-    """Return all classes with a path of names, such as ("Outer", "Inner"), in source order."""
+    """Return all classes with the given path of names, such as ("Outer", "Inner"), in source order."""
     bodies: list[list[ast.stmt]] = [tree.body]
     found: list[ast.ClassDef] = []
     for name in path:
@@ -196,7 +199,7 @@ def is_future(statement: ast.stmt) -> bool:
 
 
 def spelling(node: ast.AST) -> str:
-    """Return a string that is the same for the same code in any layout, and contains the spelling of each part of it.
+    """Return a string that represents code without its layout, and contains the spelling of each part of the code.
 
     `ast.dump` is not used, because it fails for deeply nested code and for long integers.
     """
@@ -216,7 +219,7 @@ def spelling(node: ast.AST) -> str:
 
 
 def _side(body: Iterable[ast.stmt], targets: Iterable[FunctionNode], classes: Iterable[ast.stmt] = ()) -> Side:
-    """Split a body into holders and entries; `classes` are further holders."""
+    """Split a body into holders and entries. The statements in `classes` are holders, too."""
     body, lines = tuple(body), [target.lineno for target in targets]
     around = {id(node) for node in classes}
     holders = tuple(

@@ -4,7 +4,7 @@ A `ParsedSource` holds both. Lines end where Python's tokenizer ends them (`\n`,
 U+2028). Every offset counts characters of `text`, and `text` keeps the newlines of the file. Bytes are decoded
 as PEP 263 specifies; a file is rejected if encoding its text again would not give the same bytes.
 
-Every failure is a `SyntaxError`. The caller turns it into an error that tells which party is at fault.
+Every failure is a `SyntaxError`. Callers turn it into an error that blames the task or the submission.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class ParsedSource:
     Attributes:
         text: The text, with its original newlines.
         tree: The syntax tree.
-        tokens: The tokens. Their positions refer to lines without newlines.
+        tokens: The tokens. The text was tokenized with line feeds in place of its original newlines.
         starts: The offset of each line, followed by the length of the text.
         ends: The offset at which the content of each line ends, before its newline.
     """
@@ -161,7 +161,7 @@ class ParsedSource:
         return match.group() if match else ""
 
     def newline(self, offset: int) -> str:
-        """Return the first newline at or after an offset, or else the first newline of the file."""
+        r"""Return the first newline at or after an offset, or else the first of the file, such as `\r\n`."""
         match = _NEWLINE.search(self.text, offset) or _NEWLINE.search(self.text)
         return match.group() if match else "\n"
 
@@ -205,14 +205,14 @@ class ParsedSource:
         return start, self.line_end(last)
 
     def moved(self, start: int, end: int, margin: str, newline: str) -> str:
-        """Return a part of the text with its lines moved to another margin.
+        """Return a part of the text with another indentation.
 
         Lines that begin inside a string are not changed.
 
         Args:
             start: The offset of the first character.
             end: The offset after the last character.
-            margin: The new indentation of the first line. The other lines keep their position relative to it.
+            margin: The new indentation of the first line. The other lines are shifted by the same amount.
             newline: The newline that replaces every newline of the part.
         """
         first, last, old = self.line(start), self.line(end), self.margin(start)

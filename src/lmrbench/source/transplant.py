@@ -1,6 +1,7 @@
 """Transplant the targets of a candidate's file, and the code that they need, into the masked file.
 
-The transplant copies:
+The targets are the functions that a task asks for. The masked file is the repository's file without the bodies of the
+targets, and the candidate's file is the submitted code. The transplant copies:
 
 - the candidate's text of each target;
 - module-level statements and imported names that the copied code needs and the masked file does not define;
@@ -14,7 +15,7 @@ Invariants:
 - No name that the masked file binds is bound again.
 - The rest of the masked file is unchanged, byte for byte.
 - Other edits of the candidate have no effect, and a warning names each of them.
-- Transplanting the same candidate into the result, or the result into the masked file, gives the same bytes.
+- Transplanting the same candidate into the result, or the result into the masked file, gives the same result.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Transplant:
     """The result of a transplant.
 
     Attributes:
-        data: The new file.
+        data: The content of the new file.
         warnings: One line for each part of the candidate's file that was left out.
     """
 
@@ -73,14 +74,15 @@ def transplant(
     """Put the candidate's targets, and the code that they need, into the masked file.
 
     Args:
-        masked: The masked file.
-        candidate: The candidate's file, as text or as bytes.
+        masked: The content of the masked file.
+        candidate: The content of the candidate's file, as text or as bytes.
         targets: The qualified names of the targets.
-        elsewhere: Names of functions and classes that are or contain targets of other files. Unlike helpers, they are
-            never renamed.
+        elsewhere: The names of targets in other files, and of classes and functions that contain such targets. Unlike
+            helpers, they are never renamed.
 
     Raises:
-        SubmissionError: The candidate cannot be parsed, or lacks a target.
+        SubmissionError: The candidate cannot be parsed, lacks a target, defines one in several places, or contains a
+            character that the encoding of the masked file lacks.
         TaskError: The masked file cannot be parsed, or lacks a target.
     """
     try:
@@ -103,7 +105,7 @@ def transplant(
         result = splice(mask.text, [*_insertions(mask, new, scopes, needs.taken), *_replacements(mask, new, pairs)])
         data = result.encode(encoding)
     except RecursionError as error:
-        raise SubmissionError("the candidate is nested too deeply") from error
+        raise SubmissionError("the candidate's code is nested too deeply") from error
     except UnicodeEncodeError as error:
         wrong = error.object[error.start]
         line = new.line(new.text.find(wrong))
@@ -131,7 +133,7 @@ def _compared(
 def _pair(mask: ParsedSource, new: ParsedSource, qualname: str) -> TargetPair:
     ours = functions_named(mask, qualname)
     if len(ours) != 1:
-        raise TaskError(f"the masked file has {len(ours)} definitions of {qualname}")
+        raise TaskError(f"the masked file has {len(ours)} definitions of {qualname} instead of one")
     theirs = _candidates(mask, ours[0], new)
     if not theirs:
         if line := _assigned(new, qualname):
@@ -176,7 +178,7 @@ def _is_alternative(new: ParsedSource, entry: Definition, chosen: Definition) ->
 
 
 def _assigned(new: ParsedSource, qualname: str) -> int | None:
-    """Return the line on which the candidate binds a target's name without a definition."""
+    """Return the line on which the candidate binds a target's name other than by `def` or `class`, if there is one."""
     bodies = [new.tree.body, *(node.body for node in ast.walk(new.tree) if isinstance(node, ast.ClassDef))]
     binders = (node for body in bodies for node in body if qualname.rpartition(".")[2] in bound(node))
     return next((node.lineno for node in binders if not isinstance(node, DefinitionNode)), None)
@@ -212,7 +214,7 @@ def _needs(scopes: Sequence[Scope], pairs: Sequence[TargetPair]) -> _Needs:
 
 
 def _wanted(piece: ast.AST, scope: Scope, home: Scope | None) -> set[str]:
-    """Return the names of a scope that a piece needs; `home` is the scope that contains the piece."""
+    """Return the names of a scope that a piece of code needs; `home` is the scope that contains the piece."""
     if not scope.path:
         return used(piece)
     owners = {scope.path[-1]}
@@ -287,8 +289,8 @@ def _insertions(
 def _new_imports(mask: ParsedSource, new: ParsedSource, module: Scope, imports: Sequence[ScopeEntry]) -> TextEdit:
     """Return the edit that inserts imports.
 
-    They are inserted after the last import above the first target. If there is none, they are inserted after the
-    docstring or else at the top.
+    They are inserted after the last import above the first target. If there is no such import, they are inserted after
+    the module's docstring, or else at the top.
     """
     above = module.mask.body[: module.mask.body.index(module.mask.holders[0])]
     anchors = [statement for statement in above if isinstance(statement, ast.Import | ast.ImportFrom)]
@@ -321,7 +323,7 @@ def _by_position(scope: Scope, entries: Iterable[ScopeEntry]) -> dict[int, list[
 
 
 def _rendered(source: ParsedSource, entries: Iterable[ScopeEntry], margin: str, newline: str, gap: str) -> str:
-    """Return the text of entries, with a gap around definitions. Imports list only the names that are transplanted."""
+    """Return the text of entries, with `gap` around definitions. Imports list only the names that are transplanted."""
     names: dict[ast.stmt, list[ast.alias]] = {}
     for entry in entries:
         names.setdefault(entry.origin, []).extend(getattr(entry.node, "names", []) if entry.is_import else [])
