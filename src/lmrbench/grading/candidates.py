@@ -1,6 +1,6 @@
 """Prepare submissions for grading: transplant each into a fresh masked repository, or refuse it with a reason.
 
-The masked repository is the paper's repository without the bodies of the functions that solvers must implement.
+The masked repository is the paper's repository without the bodies of the targets, the functions to implement.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def prepare(submission: Submission, task: Task) -> Candidate:
 
 
 def refusal_of(error: Exception) -> str:
-    """Return why a submission is refused, given the error raised by reading it.
+    """Return why a submission is refused, given the error that reading it raised.
 
     Re-raises the error if the machine or the task is at fault.
     """

@@ -53,7 +53,7 @@ def compare(golden: Any, observed: Any, bounds: Bounds) -> str | None:
 
 
 def margin(golden: Any, observed: Any, bounds: Bounds) -> float | None:
-    """Return the smallest factor for the tolerance with which the observations agree, but at least 1e-6.
+    """Return the smallest f, at least 1e-6, such that the observations agree within f times the tolerance.
 
     For texts, the tolerance is the difference between 1 and the threshold of the similarity: with a threshold of 0.9,
     texts with a similarity of 0.8 have a margin of 2. Returns None if the observations differ in type or shape, or by
@@ -127,7 +127,7 @@ def _differs(pair: _Pair) -> str | None:
 
 
 def _factor(pair: _Pair) -> float:
-    """Return the smallest factor for the tolerance with which the values of a pair agree."""
+    """Return the smallest f such that the values of a pair agree within f times the tolerance."""
     golden, observed, tolerance, similarity, _ = pair
     if isinstance(golden, Array):
         coarse = _COARSE.get(golden.dtype, 0.0)
@@ -139,9 +139,9 @@ def _factor(pair: _Pair) -> float:
 
 
 def _array_factor(golden: Any, observed: Any, tolerance: Tolerance, coarse: float) -> float:
-    """Return the smallest factor for the tolerance with which all elements agree.
+    """Return the smallest f such that all elements agree within f times the tolerance.
 
-    With the factor f, finite elements agree if their distance is at most f * atol + max(f * rtol, coarse) * |golden|.
+    Finite elements agree if their distance is at most f * atol + max(f * rtol, coarse) * |golden|.
     """
     if golden.dtype.kind not in "fc":
         return 0.0 if np.array_equal(golden, observed) else math.inf
@@ -168,7 +168,7 @@ def _float_factor(golden: float, observed: float, tolerance: Tolerance) -> float
 
 
 def _text_factor(golden: str, observed: str, similarity: Similarity) -> float:
-    """Return the smallest factor for `1 - threshold` with which two texts agree, accurate to 2%."""
+    """Return the smallest f such that two texts agree within f times `1 - threshold`, accurate to 2%."""
 
     def agree(factor: float) -> bool:
         return similar(golden, observed, similarity.scaled(factor))

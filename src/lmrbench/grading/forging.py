@@ -51,7 +51,7 @@ WELL_ABOVE = 100
 MOST_ATTEMPTS = 100
 # The largest number of runs that the search for the deviations of a fair draw may take.
 MOST_RUNS = 1000
-# The largest difference between the logs of a draw with one and with two threads, as a share of the tolerance.
+# The largest accepted difference between a draw's logs with one and with two threads, as a share of the tolerance.
 MOST_OF_TOLERANCE = 0.1
 
 

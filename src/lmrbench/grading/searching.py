@@ -72,7 +72,7 @@ def searched(
         advance: Called with the id of a task, the number of finished runs, and the total number of runs.
 
     Yields:
-        A submission for each task. Its label contains the number of programs that were run.
+        A submission for each task. Its label contains the number of runs that the search takes.
     """
     search: _Searcher | None = None
     for task in tasks:
@@ -97,7 +97,7 @@ class _Searcher:
         """Search for edits that reproduce a task's log.
 
         Returns:
-            The edits that were found, and the number of runs that the search takes without the cache.
+            The edits that were found, and the number of runs that the search would take without the cache.
         """
         assert task.draw is not None
         wanted = decisive(json.loads(task.files.results)[str(PUBLISHED_SEEDS[0])])

@@ -1,4 +1,7 @@
-"""Select the tasks of a suite for a command, and make the forensic tasks among them, which are not stored."""
+"""Select the tasks of a suite for a command, and make the forensic tasks among them.
+
+Forensic tasks are not stored. Each is made from a draw, which is a choice of changes to a paper's program.
+"""
 
 from __future__ import annotations
 

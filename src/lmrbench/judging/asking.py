@@ -50,7 +50,7 @@ def judge_prompts(
         submission: The submission to judge.
         candidate: The submission's code, as `code_to_judge` returns it.
         plan: The options that determine the prompts.
-        evidence: The verdicts on all cases. The prompts show those on failed cases. None to show no verdicts.
+        evidence: The verdicts on all cases, if the prompts show those on failed cases; otherwise None.
     """
     whole = repository_files(task)
     if plan.protocol == "paper":

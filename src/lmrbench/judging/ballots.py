@@ -1,4 +1,4 @@
-"""Compute majorities and disagreement of votes, which are ratings of an answer by a judge.
+"""Compute majorities and disagreement of votes. A vote is a judge's rating of one answer.
 
 Only the votes are stored, not these results.
 """
@@ -26,7 +26,7 @@ class Ballot(Record):
     Attributes:
         system: The system that answered.
         task: The task's id.
-        sample: The number of the answer.
+        sample: The number of the answer among the system's answers to the task.
         judge: The judge, or `ALL_JUDGES`.
         votes: The category of each vote; None for a vote without one.
     """
@@ -72,7 +72,7 @@ class Shares(Record):
         error_classes: Number of votes by error class.
         input_tokens: Tokens that the judge read.
         output_tokens: Tokens that the judge wrote.
-        dollars: The cost; None if no price is known.
+        dollars: The cost in dollars; None if no price is known.
     """
 
     system: str

@@ -46,8 +46,8 @@ OPTIONS = ("votes", "swap", "strip_comments", "protocol", "temperature")
 def judge(model: str = "", suite: str = "", **options: Any) -> Scorer:
     """Have a language model rate the submissions in a log.
 
-    The values are CC (completely correct), LC (logic correct, implementation faulty) and LI (logic incorrect), and the
-    metrics are their shares.
+    The values of the score are CC (completely correct), LC (logic correct, implementation faulty) and LI (logic
+    incorrect), and the metrics are their shares.
 
     Args:
         model: The judge, in Inspect's notation.

@@ -301,7 +301,7 @@ def filled_in(
 
 
 def _shifted(rows: Iterable[SheetRow]) -> dict[str, str]:
-    """Return an error message for each annotator who wrote only numbers in the category column, by name."""
+    """Return error messages, by annotator, for the annotators who wrote only numbers in the category column."""
     said: dict[str, dict[str, str]] = {}
     for row in rows:
         if row.cells["category"]:

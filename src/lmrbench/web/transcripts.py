@@ -72,7 +72,7 @@ class TranscriptServers:
 def _place_of(run: Path, answer: Answer) -> tuple[str, str]:
     """Return the name of the latest log that contains an answer, and the id of the answer's sample in that log.
 
-    In the log, the sample is that of the task alone, or that of a session in which an agent solved several tasks.
+    The sample's id is that of the task, or that of a session in which an agent solved several tasks.
     """
     for sample in (answer.task, *(session_id(paper_of(answer.task), tier) for tier in TIERS)):
         if (found := answered_in(run, sample, answer.sample)) is not None:

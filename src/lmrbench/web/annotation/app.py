@@ -1,9 +1,9 @@
 """The web pages of an annotation: forms for annotators, and pages with progress and disputes for the lead.
 
 In an annotation, several people label the same items, which are answers under opaque names. The lead is the person who
-organizes it. Calibration items are answers with a known verdict, for practice. Users authenticate with the token in
-their personal link; the token is then stored in a cookie. Pages for annotators never show systems, samples, grades or
-votes. No part of a URL is used as a path.
+organizes it. Calibration items are answers with a known verdict, which all annotators label first. Users authenticate
+with the token in their personal link; the token is then stored in a cookie. Pages for annotators never show systems,
+samples, grades or votes. No part of a URL is used as a path.
 """
 
 from __future__ import annotations

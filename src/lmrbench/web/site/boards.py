@@ -1,7 +1,7 @@
 """The boards of a site, which are tables of results: one for each way of grading, suite and group.
 
-Runs were graded in the same way if suite, harness and sandbox are the same. A group is a tier (kind of tasks) in one
-setting (prompt or agent).
+Runs were graded in the same way if they have the same suite, harness (the program that runs checks) and sandbox. A
+group is a tier (kind of tasks) in one setting (prompt or agent).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Build the data of a site: its boards, tasks and runs.
+"""Build the data of a site: its boards (tables of results), tasks and runs.
 
 The data reveals no expected values, and does not identify the machine or the user who started a run: it contains no
 reasons, logs, code, folders or addresses. User-supplied names are truncated and never used as file names.
@@ -43,7 +43,7 @@ from lmrbench.web.site.records import Audited, Board, BoardCell, RunInfo, Site, 
 _LONGEST = 120
 # At most this many systems of a board, those with the highest rates, are compared in pairs.
 MOST_COMPARED = 20
-# The name that findings use as the suite of tasks that are not in the local suite.
+# The suite name that findings give to tasks that are not in the local suite.
 OTHER_SUITE = "another suite"
 # The maximum number of cells of a board (tasks times systems), and of pages of a site.
 MOST_CELLS, MOST_PAGES = 50_000, 12_000

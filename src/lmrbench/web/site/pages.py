@@ -160,7 +160,7 @@ def _heat(cell: BoardCell) -> int:
 
 
 def _value(text: str) -> float | str:
-    """Return the number that a cell is sorted by, or an empty string if it has none."""
+    """Return the number by which a cell is sorted, or an empty string if it has none."""
     numbers = text.numbers.values() if isinstance(text, formats.NumberedText) else ()
     return next((number for number in numbers if number is not None), "")
 

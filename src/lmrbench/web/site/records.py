@@ -23,7 +23,8 @@ class RunInfo(Record):
         updated: The time of the last grade in the run folder, in UTC.
         made_here: The number of grades that were made by the same installation as the site.
         seeds: The seeds of the grades; empty if they are kept secret.
-        verification: The result of verifying the run's pack; None if the run was not verified.
+        verification: The result of verifying the run's pack (one file with its answers and claimed verdicts) by grading
+            the answers again; None if the run was not verified.
     """
 
     number: int
