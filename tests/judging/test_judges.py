@@ -351,7 +351,7 @@ def test_the_paper_s_protocol_shows_whole_files_and_asks_for_a_numbered_class(tm
         again = judge(base, folder, "--model", KIND, "--protocol", "paper")
 
     assert (ours.returncode, hot.returncode) == (2, 2)
-    assert "swap: can't be used with the paper's protocol" in ours.stderr
+    assert "swap can't be used with the paper's protocol" in ours.stderr
     assert "temperature 0.5: the paper's protocol requires 0" in hot.stderr
     assert (done.returncode, again.returncode) == (0, 0), done.stderr
     assert len(log.requests) == 2

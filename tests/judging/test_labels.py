@@ -145,7 +145,7 @@ def test_the_way_from_a_run_to_agreement(run_folder, toy_suite, tmp_path):
     assert "1 disputed answers" in said
     left = tmp_path / "verdicts-disputed.csv"
     assert "CC für alle; LC für alle; LI für alle" in left.read_text("utf-8-sig")
-    with pytest.raises(UsageError, match="exists already; name it with --decisions"):
+    with pytest.raises(UsageError, match="already exists; name it with --decisions"):
         call("labels", "adjudicate", together, "--key", key, "--out", verdicts)
     decided = fill(left, "dee", {items["secret-two"]: "LC"}, tmp_path / "decided.csv")
     call("labels", "adjudicate", together, "--key", key, "--out", verdicts, "--decisions", decided)
@@ -202,16 +202,16 @@ def test_of_one_annotator_and_of_nobody(run_folder, tmp_path):
     ("row", "message"),
     [
         ({"category": "XX"}, "sheet.csv:3: category: 'XX' is not on the scale CC, LC, LI"),
-        ({"category": "", "reason": "so"}, "sheet.csv:3: category: is missing, or not on the scale"),
-        ({"category": "LC"}, "sheet.csv:3: reason: is missing; LC needs one"),
+        ({"category": "", "reason": "so"}, "sheet.csv:3: category: missing, or not on the scale"),
+        ({"category": "LC"}, "sheet.csv:3: reason: missing; LC needs a reason"),
         ({"error_class": "typo"}, "sheet.csv:3: error_class: 'typo' is not one of paper parsing, problem context"),
         ({"item": "item-1"}, "sheet.csv:3: item: ann labels item-1 twice; first in "),
         ({"item": "item-9"}, "sheet.csv:3: item: 'item-9' is not in the key"),
-        ({"task": "p1/t"}, "sheet.csv:3: task: is 'p1/t', but item-2 belongs to 'p2/t'"),
+        ({"task": "p1/t"}, "sheet.csv:3: task: found 'p1/t', but item-2 belongs to 'p2/t'"),
         ({"seconds": "soon"}, "sheet.csv:3: seconds: 'soon' is not a number of seconds"),
         ({"seconds": "nan"}, "sheet.csv:3: seconds: 'nan' is not a number of seconds"),
         ({"seconds": "-1"}, "sheet.csv:3: seconds: '-1' is not a number of seconds"),
-        ({"annotator": ""}, "sheet.csv:3: annotator: is missing"),
+        ({"annotator": ""}, "sheet.csv:3: annotator: missing"),
         ({"annotator": ADJUDICATED}, "sheet.csv:3: annotator: 'adjudicated' is reserved"),
     ],
 )
@@ -251,18 +251,18 @@ def test_a_shifted_scale_is_said_once_and_can_be_mapped(values, scale, tmp_path)
 
 @pytest.mark.parametrize("scale", ["0", "0=XX", "=CC", "0=CC,0=LI", "1=CC,1.0=LI"])
 def test_a_scale_of_another_form_is_refused(scale):
-    with pytest.raises(UsageError, match="must be of the form 0=LI,1=LC,2=CC"):
+    with pytest.raises(UsageError, match="expected the form 0=LI,1=LC,2=CC"):
         read_scale(scale)
 
 
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ("item,task\n".encode("utf-16"), "sheet.csv:1: is not UTF-8; save the sheet as UTF-8"),
-        (f"{','.join(COLUMNS)}\nitem-1,,ann,LC,,für,\n".encode("latin-1"), "sheet.csv:2: is not UTF-8"),
+        ("item,task\n".encode("utf-16"), "sheet.csv:1: not valid UTF-8; save the sheet as UTF-8"),
+        (f"{','.join(COLUMNS)}\nitem-1,,ann,LC,,für,\n".encode("latin-1"), "sheet.csv:2: not valid UTF-8"),
         (b"item,task,annotator,category,reason,seconds\n", "sheet.csv:1: missing columns: error_class"),
-        (b"", "sheet.csv: is empty"),
-        (f"{','.join(COLUMNS)}\n1,2,3,4,5,6,7,8\n".encode(), "sheet.csv:2: has 8 cells, but there are 7 columns"),
+        (b"", "sheet.csv is empty"),
+        (f"{','.join(COLUMNS)}\n1,2,3,4,5,6,7,8\n".encode(), "sheet.csv:2: found 8 cells, but there are 7 columns"),
     ],
 )
 def test_a_file_that_is_no_sheet_is_named(data, message, tmp_path):
@@ -303,7 +303,7 @@ def test_a_bad_sheet_ends_the_command_with_2_lists_every_row_and_writes_nothing(
 
 def test_nothing_that_may_be_filled_in_is_overwritten(run_folder, toy_suite, tmp_path):
     file = sheet(tmp_path, {})
-    with pytest.raises(UsageError, match=r"sheet\.csv: exists already"):
+    with pytest.raises(UsageError, match=r"sheet\.csv already exists"):
         call("labels", "export", run_folder, "--out", file, "--key", tmp_path / "key", "--suite", toy_suite)
     with pytest.raises(UsageError, match=r"a sheet must be a \.csv or \.jsonl file"):
         call("labels", "export", run_folder, "--out", "sheet.xlsx", "--key", tmp_path / "key", "--suite", toy_suite)

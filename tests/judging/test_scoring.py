@@ -232,9 +232,9 @@ def test_what_a_judge_costs_is_not_counted_as_the_runs(scored, solved, tmp_path)
         ({"model": "nobody/nothing"}, "the model nobody/nothing can't be opened: "),
         ({"model": ["a", "b"]}, "model=.* must be a valid string"),
         ({"votes": 0}, "votes=0: must be greater"),
-        ({"protocol": "paper", "swap": True}, "swap: can't be used with the paper's protocol"),
+        ({"protocol": "paper", "swap": True}, "swap can't be used with the paper's protocol"),
         ({"protocol": "paper", "temperature": 0.5}, "temperature 0.5: the paper's protocol requires 0"),
-        ({"evidence": True}, "evidence=: no such option; use model, suite, votes, "),
+        ({"evidence": True}, "there is no option evidence=; use model, suite, votes, "),
         ({"suite": "/nowhere"}, "/nowhere: there is no such suite folder"),
     ],
 )

@@ -184,7 +184,7 @@ def test_forms_do_it_all_without_a_script(shared, new_page):
     page.get_by_label("LI the logic is incorrect").check()
     follow(page, page.get_by_role("button", name="Save"))
     # The reason is missing.
-    expect(page.get_by_role("alert").first).to_contain_text("reason: is missing; LI needs one")
+    expect(page.get_by_role("alert").first).to_contain_text("reason: missing; LI needs a reason")
     expect(page.get_by_label("LI the logic is incorrect")).to_be_checked()
     page.get_by_label("policy").check()
     page.get_by_label("Reason").fill("It is a stub.")

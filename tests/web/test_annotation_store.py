@@ -109,9 +109,9 @@ def test_names_of_items_tell_nothing_and_an_answer_of_known_verdict_is_labelled_
         (["ann", "ann"], 1, "given twice"),
         (["ann"], 2, r"exceeds the number of annotators \(1\)"),
         (["adjudicated"], 1, "reserved for adjudicated labels"),
-        ([" "], 1, "must be a name"),
-        (["a\nb"], 1, "must be a name"),
-        (["x" * 101], 1, "must be a name"),
+        ([" "], 1, "expected a name"),
+        (["a\nb"], 1, "expected a name"),
+        (["x" * 101], 1, "expected a name"),
     ],
 )
 def test_names_and_overlaps_that_cannot_be_are_refused(people, overlap, words):

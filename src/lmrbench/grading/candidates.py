@@ -1,4 +1,7 @@
-"""Prepare submissions for a run: transplant each into a fresh masked repository, or refuse it with a reason."""
+"""Prepare submissions for grading: transplant each into a fresh masked repository, or refuse it with a reason.
+
+The masked repository is the paper's repository without the bodies of the targets, the functions to implement.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +19,16 @@ from lmrbench.tasks.submission import Submission
 
 @dataclass(frozen=True)
 class Candidate:
-    """A submission that was prepared for a run.
+    """A submission that was prepared for grading.
 
     Attributes:
         submission: The submission.
         task: The task that it answers.
-        files: The files of the repository to run, by path; None if the submission can't be used.
+        files: The contents of the repository's files after the transplant, by path; None if the submission can't be
+            used.
         refusal: Why the submission can't be used; empty if it can.
-        warnings: Messages about edits that were left out.
-        digest: The digest of the repository, or of the unusable code.
+        warnings: Messages about parts of the submission that were left out.
+        digest: A digest of `files`; if the submission can't be used, of its code and `refusal`.
     """
 
     submission: Submission
@@ -36,7 +40,7 @@ class Candidate:
 
     @property
     def goal_files(self) -> dict[str, bytes]:
-        """The goal files, by path; empty if the submission can't be used."""
+        """The contents of the files that contain the targets, by path; empty if the submission can't be used."""
         return {name: self.files[name] for name in self.task.goal_files} if self.files else {}
 
 
@@ -44,7 +48,7 @@ def prepare(submission: Submission, task: Task) -> Candidate:
     """Transplant a submission into a fresh masked repository.
 
     Args:
-        submission: The submission, usable or not.
+        submission: The submission; it may be unusable.
         task: The task that it answers.
 
     Returns:
@@ -64,7 +68,10 @@ def prepare(submission: Submission, task: Task) -> Candidate:
 
 
 def refusal_of(error: Exception) -> str:
-    """Return the reason for refusing a candidate. Re-raises the error if the machine or the task is at fault."""
+    """Return why a submission is refused, given the error that reading it raised.
+
+    Re-raises the error if the machine or the task is at fault.
+    """
     if isinstance(error, SubmissionError):
         return str(error)
     if isinstance(error, LmrbenchError | OSError | MemoryError):
@@ -73,7 +80,7 @@ def refusal_of(error: Exception) -> str:
 
 
 def prepared(submissions: Sequence[Submission], tasks: Mapping[str, Task]) -> Iterator[Candidate]:
-    """Prepare submissions, several at a time, and yield the candidates in order."""
+    """Prepare submissions, several at a time, and yield the candidates in the order of the submissions."""
     with ThreadPoolExecutor(SIDE_BY_SIDE) as threads:
         ready = [threads.submit(prepare, item, tasks[item.task]) for item in submissions]
         try:

@@ -1,5 +1,6 @@
 """Compare the observations of a candidate with those of the reference.
 
+Observations are the values that a task's check computes for its cases; those of the reference are called `golden` here.
 The comparison runs outside of all sandboxes, on decoded data. Floats agree within the tolerance, and NaN equals NaN.
 Infinities and everything else, including shapes and dtypes, must be equal. A Python int is accepted as a float. Texts
 must be equal, or as similar as the task requires.
@@ -17,7 +18,7 @@ from lmrbench.grading.similarity import similar
 from lmrbench.sandbox.inside.encoding import Array
 from lmrbench.tasks.bounds import Bounds, Similarity, Tolerance
 
-# The smallest relative tolerance for each type of low precision. It replaces a smaller tolerance of the task.
+# The smallest relative tolerance for each dtype of low precision. It replaces the task's tolerance if that is smaller.
 _COARSE = {"float16": 1e-3, "bfloat16": 1.6e-2, "float8_e4m3fn": 0.13, "float8_e5m2": 0.26}
 _MAX_SHOWN = 80
 _LEAST_MARGIN, _MOST_MARGIN = 1e-6, 1e6
@@ -42,7 +43,7 @@ def compare(golden: Any, observed: Any, bounds: Bounds) -> str | None:
         bounds: The tolerances and similarities within which the observations agree.
 
     Raises:
-        SandboxError: The model of a similarity cannot be loaded.
+        SandboxError: The model that measures a similarity can't be loaded.
     """
     for found in _pairs_of(golden, observed, bounds):
         said = found if isinstance(found, str) else _differs(found)
@@ -52,7 +53,7 @@ def compare(golden: Any, observed: Any, bounds: Bounds) -> str | None:
 
 
 def margin(golden: Any, observed: Any, bounds: Bounds) -> float | None:
-    """Return the smallest multiple of the tolerance at which the observations agree, but at least 1e-6.
+    """Return the smallest f, at least 1e-6, such that the observations agree within f times the tolerance.
 
     For texts, the tolerance is the difference between 1 and the threshold of the similarity: with a threshold of 0.9,
     texts with a similarity of 0.8 have a margin of 2. Returns None if the observations differ in type or shape, or by
@@ -126,7 +127,7 @@ def _differs(pair: _Pair) -> str | None:
 
 
 def _factor(pair: _Pair) -> float:
-    """Return the smallest multiple of the tolerance at which the values of a pair agree."""
+    """Return the smallest f such that the values of a pair agree within f times the tolerance."""
     golden, observed, tolerance, similarity, _ = pair
     if isinstance(golden, Array):
         coarse = _COARSE.get(golden.dtype, 0.0)
@@ -138,9 +139,9 @@ def _factor(pair: _Pair) -> float:
 
 
 def _array_factor(golden: Any, observed: Any, tolerance: Tolerance, coarse: float) -> float:
-    """Return the smallest multiple of the tolerance at which all elements agree.
+    """Return the smallest f such that all elements agree within f times the tolerance.
 
-    With the multiple f, finite elements agree if their distance is at most f * atol + max(f * rtol, coarse) * |golden|.
+    Finite elements agree if their distance is at most f * atol + max(f * rtol, coarse) * |golden|.
     """
     if golden.dtype.kind not in "fc":
         return 0.0 if np.array_equal(golden, observed) else math.inf
@@ -167,7 +168,7 @@ def _float_factor(golden: float, observed: float, tolerance: Tolerance) -> float
 
 
 def _text_factor(golden: str, observed: str, similarity: Similarity) -> float:
-    """Return the smallest multiple of `1 - threshold` at which two texts agree, accurate to 2%."""
+    """Return the smallest f such that two texts agree within f times `1 - threshold`, accurate to 2%."""
 
     def agree(factor: float) -> bool:
         return similar(golden, observed, similarity.scaled(factor))
@@ -192,7 +193,7 @@ def _keys_differ(golden: dict[Any, Any], observed: dict[Any, Any], path: str) ->
 
 
 def _forms_differ(golden: Array, observed: Any, path: str) -> str | None:
-    """Return a description of a difference in kind, dtype or shape, or None if there is none."""
+    """Return a description of the difference in kind (tensor or array), dtype or shape; None if there is none."""
     if not isinstance(observed, Array) or observed.library != golden.library:
         return _say(path, f"expected {_kind(golden)}, got {_kind(observed)}")
     if observed.dtype != golden.dtype or observed.values.dtype != golden.values.dtype:

@@ -1,4 +1,8 @@
-"""Create seeds, and draw a check's cases with them in workers that never run a candidate."""
+"""Create seeds, and draw the cases of checks from them.
+
+Cases are the inputs on which a task's check observes the reference and the candidates. They are drawn in workers that
+never run a candidate.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ from lmrbench.tasks.checks import drawing, observing
 from lmrbench.tasks.model import Task
 from lmrbench.tasks.workspace import third_party_imports
 
-# Limit on the size of the drawn cases of one check.
+# Limit on the total size of the cases that one check draws from one seed.
 MOST_CASES_MB = 256
 
 
@@ -35,7 +39,7 @@ def installation_seed() -> int:
     try:
         return int(made_once(file, lambda: str(fresh_seed()).encode()))
     except ValueError as error:
-        raise RecordError(f"{file}: does not contain a seed; delete the file to draw a new one") from error
+        raise RecordError(f"{file} does not contain a seed; delete the file to draw a new one") from error
 
 
 def fresh_seed() -> int:
@@ -45,7 +49,7 @@ def fresh_seed() -> int:
 
 @cache
 def random_seed_of(seed: int) -> int:
-    """Derive the seed of the random number generators from the seed of the cases.
+    """Derive the seed of the sandbox's random number generators from the seed of the cases.
 
     A candidate can read the derived seed. The hash is deliberately slow (milliseconds), so that finding the original
     seed by trying all seeds would take too long.
@@ -60,7 +64,7 @@ def drawn_cases(
 
     Args:
         wanted: Pairs of a task and a seed.
-        pool: The pool that runs the checks, in workers that never run a candidate.
+        pool: The pool that provides workers. Those that draw cases never run a candidate.
         function: The name of the check's function that draws cases.
 
     Returns:
@@ -122,5 +126,5 @@ def observing_of(task: Task) -> str:
 
 
 def why_lost(outcome: Outcome) -> str:
-    """Return the reason why the worker of a job was lost."""
+    """Return why the worker of a job was lost (it ended, hung or sent an invalid answer)."""
     return next((case.message for case in outcome.cases if case.status == "died"), "the worker was lost")

@@ -1,4 +1,8 @@
-"""Run the experiments of changed programs in a sandbox, and read the metrics that they log."""
+"""Run the experiments of changed programs in a sandbox, and return the metrics that they log.
+
+A changed program is a paper's repository with some edits. Its experiment is the function `run(seed)` in experiment.py,
+which returns metrics, such as losses, for each stage of the computation.
+"""
 
 from __future__ import annotations
 
@@ -28,16 +32,18 @@ def logs_of(
 ) -> list[Metrics | None]:
     """Run each program in a sandbox with the first published seed, and return the metrics that it logs.
 
+    The published seeds are those whose logs solvers get; grading uses other seeds.
+
     Args:
         task: Any task of the paper.
-        programs: The files of each program.
+        programs: For each program, the contents of its files by path.
         workers: The workers that run the programs.
         advance: Called with the number of finished runs and the total number of runs.
         threads: The number of threads of each program.
-        seconds: Processor seconds that a program may take; by default those of the task.
+        seconds: Processor seconds that a program may take; by default the limit of the task.
 
     Returns:
-        The metrics by stage; None for a program that raises an error, takes too long, or returns something else.
+        The metrics by stage for each program; None if it raises an error, takes too long, or returns anything else.
     """
     check = published_check(third_party_imports(task), PUBLISHED_SEEDS[:1], threads)
     logging = task.model_copy(update={"files": replace(task.files, check=check)})
@@ -61,12 +67,12 @@ def _are_by_stage(metrics: object) -> bool:
 
 
 def decisive(metrics: Metrics) -> Metrics:
-    """Return the metrics without `rates`, which are never compared."""
+    """Return the metrics without the entry `rates`, which is never compared."""
     return {stage: found for stage, found in metrics.items() if stage != RATES}
 
 
 def flat(value: object, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the path, such as `evaluation/loss`, and the value of each item in nested dicts and lists."""
+    """Yield each value in nested dicts and lists together with its path, such as `evaluation/loss`."""
     items: Iterable[tuple[object, object]]
     if isinstance(value, dict):
         items = value.items()

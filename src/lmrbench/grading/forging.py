@@ -1,10 +1,12 @@
 """Make forensic tasks: find fair draws of deviations, and record the logs of the changed programs.
 
-A paper's pool contains deviations, which are plausible changes of its repository; a draw picks some of them. A draw is
-fair if the changed program runs and still trains, and if a search over the pool finds its deviations within `MOST_RUNS`
-runs and finds no other explanation of the logs. The search goes through the stages of the experiment in order. At each
-stage it tries all sets of the deviations that first change metrics there, smaller sets first, until the metrics agree
-up to this stage. All programs run in a sandbox.
+In a forensic task, a solver gets the logs of a changed program and must find the changes. A paper's pool contains
+deviations, which are plausible changes of its repository; a draw picks some of them. A draw is fair if the changed
+program runs and still trains (its metrics are within bounds that the pool sets), and if a search over the pool finds
+its deviations within `MOST_RUNS` runs and finds no other explanation of the logs.
+
+The search goes through the stages of the experiment in order. At each stage it tries all sets of the deviations that
+first change metrics there, smaller sets first, until the metrics agree up to this stage. All programs run in a sandbox.
 """
 
 from __future__ import annotations
@@ -49,18 +51,20 @@ WELL_ABOVE = 100
 MOST_ATTEMPTS = 100
 # The largest number of runs that the search for the deviations of a fair draw may take.
 MOST_RUNS = 1000
-# The largest difference between the logs of a draw with one and with two threads, as a share of the tolerance.
+# The largest accepted difference between a draw's logs with one and with two threads, as a share of the tolerance.
 MOST_OF_TOLERANCE = 0.1
 
 
 def forged(task: Task, wanted: DrawId, workers: WorkerPool, advance: Advance = lambda *_: None) -> Task:
-    """Make a forensic task of a paper from the published draw with this id, or else from the first fair draw.
+    """Make a forensic task from a draw with the given id.
+
+    The published draw with this id is used if there is one, otherwise the first fair draw.
 
     Args:
         task: Any task of the paper.
-        wanted: The id of the draw.
+        wanted: The id of the draw: the number of deviations, a seed, and whether several deviations share a stage.
         workers: The workers that run the programs.
-        advance: Called with a stage's name, the number of finished runs, and the total number of runs.
+        advance: Called with the name of the current step, the number of finished runs, and the total number of runs.
 
     Raises:
         TaskError: No fair draw was found.
@@ -73,7 +77,7 @@ def forged(task: Task, wanted: DrawId, workers: WorkerPool, advance: Advance = l
 
 
 def logged_results(task: Task, workers: WorkerPool) -> str:
-    """Return the metrics that the reference's experiment logs with the published seeds, as JSON, by seed."""
+    """Run the reference's experiment with the published seeds, and return the logged metrics as JSON, by seed."""
     check = published_check(third_party_imports(task))
     logging = task.model_copy(update={"files": replace(task.files, check=check)})
     outputs = reference_outputs([logging], [0], workers)[task.id, 0]
@@ -96,7 +100,7 @@ def fair_draw(
     advance: Advance = lambda *_: None,
     refused: Callable[[Draw, str], None] = lambda draw, why: None,
 ) -> Draw:
-    """Return the first fair draw, from the cache or by trying draws one after the other.
+    """Return the first fair draw with an id, from the cache or by trying draws one after the other.
 
     Args:
         task: Any task of the paper.
@@ -131,15 +135,15 @@ def _fair_draw(laboratory: _Laboratory, wanted: DrawId, refused: Callable[[Draw,
 
 
 class AuditedDraw(Record):
-    """The audit of one draw.
+    """The result of auditing one draw.
 
     Attributes:
-        task: Name of the forensic task.
+        task: Id of the forensic task.
         draw: The draw.
         sharing: The number of deviations that share their stage with another deviation of the draw.
         unfair: Why the draw is not fair; empty if it is.
-        margin: The difference between the logs with one and with two threads, as a share of the tolerance; None if they
-            can't be compared.
+        margin: The largest difference between the logs with one and with two threads, divided by the tolerance; None if
+            the logs can't be compared.
     """
 
     task: str
@@ -160,7 +164,7 @@ def audited_draws(
     """Audit draws of papers: for each id, the published draw if there is one, or else the first fair draw.
 
     Args:
-        draws: Pairs of a task of a paper and the id of a draw. Draws are audited paper by paper.
+        draws: Pairs of any task of a paper and the id of a draw. Draws are audited paper by paper.
         workers: The workers that run the programs.
         advance: See `forged`.
 
@@ -196,8 +200,9 @@ class Effect(Record):
         stage: The first stage in which it changes a metric; empty if there is none.
         moved: The metrics that it changes, as stage/metric.
         metrics: The total number of metrics.
-        fault: Why the deviation can't be used; empty if it can. The program does not run or train, no metric changes,
-            the first affected stage is not the one that the pool states, or another deviation gives the same logs.
+        fault: Why the deviation can't be used; empty if it can. Possible faults: the program does not run or train, no
+            metric changes, the first affected stage is not the one that the pool states, or another deviation gives the
+            same logs.
     """
 
     name: str
@@ -210,7 +215,7 @@ class Effect(Record):
 
 
 def effects(task: Task, workers: WorkerPool, advance: Advance = lambda *_: None) -> list[Effect]:
-    """Return the effect of each single deviation of a paper's pool, given any task of the paper."""
+    """Return the effect of each single deviation in the pool of a task's paper."""
     pool = deviation_pool(task)
     return _Laboratory(task, pool, workers, advance).effects()
 
@@ -318,7 +323,7 @@ class _Laboratory:
         return sum(number for number in stages.values() if number > 1)
 
     def margin_of_threads(self, draw: frozenset[str]) -> float | None:
-        """Return the difference between the logs with one and with two threads, as a share of the tolerance.
+        """Return the largest difference between the logs with one and with two threads, divided by the tolerance.
 
         Returns None if a run fails, or if the logs are too different to compare.
         """

@@ -1,6 +1,7 @@
 """Find the cases that an empty answer matches. Such cases earn no reward.
 
-The functions of an empty answer only `raise ValueError`, or only `return None`.
+There are two empty answers to each task: in one, every function only raises ValueError; in the other, every function
+only returns None.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ EMPTY_BODIES = ("raise ValueError", "return None")
 
 
 def empty_jobs(task: Task, reference: Job) -> Iterator[Job]:
-    """Yield a job for each empty answer to a task.
+    """Yield a sandbox job for each empty answer to a task.
 
     Args:
         task: A task with a check.
-        reference: The job of the task's reference, whose cases are used.
+        reference: The job that runs the task's reference. The new jobs run the same cases.
     """
     for files in _empty_answers(task):
         yield replace(reference, files=files, confirmed=False)

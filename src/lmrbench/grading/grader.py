@@ -1,8 +1,9 @@
 """The class `Grader`, which turns submissions into grades.
 
-A submission is transplanted into a masked repository, and a sandbox runs the result on the cases of the task's check.
-Its observations are then compared with those of the reference for the same cases. Every fault of a candidate becomes a
-verdict; only faults of a task or of the machine raise errors.
+A submission is transplanted into a masked repository. A sandbox runs the result (the candidate) on the cases of the
+task's check, and returns its observations: the values that the check computes. They are then compared with the
+observations of the reference for the same cases. Every fault of a candidate becomes a verdict; only faults of a task or
+of the machine raise errors.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ from lmrbench.tasks.submission import Submission
 from lmrbench.tasks.tiers.forensic import share_found
 from lmrbench.text import did_you_mean
 
-# The system name in grades of candidates that a policy writes during training.
+# The system name in grades of candidates that a policy (the model being trained) writes.
 POLICY = "policy"
-# Submissions are prepared and run in batches of this size, which bounds the memory that their repositories take. With
+# Submissions are prepared and run in batches of this size, to bound the memory that their repositories take. With
 # smaller batches, workers would more often be idle while the last jobs of a batch finish.
 _WINDOW = 1000
 
@@ -50,14 +51,14 @@ _References = Mapping[tuple[str, int], ReferenceOutputs]
 
 
 class Grader:
-    """Grades submissions with its own warm workers.
+    """Grades submissions with its own warm workers, which import packages once and are reused for many jobs.
 
-    A grader is a context manager, which ends all workers on exit. It is thread-safe. In a forked process, it opens new
+    A grader is a context manager; on exit, it ends all workers. It is thread-safe. In a forked process, it opens new
     workers at the first call and does not touch those of the parent.
 
     Args:
         suite: `core` (the default), `real`, `live`, `all`, the folder of a suite, or a mapping from ids to tasks.
-        plan: The conditions of grading.
+        plan: The conditions of grading, such as seeds and sandbox. The default plan suits rewards during training.
         pool: A pool that the caller opens and closes; by default the grader opens its own at the first call.
 
     Raises:
@@ -93,7 +94,7 @@ class Grader:
 
     @property
     def sandbox(self) -> str:
-        """The name of the back end."""
+        """The name of the back end that makes the sandboxes."""
         return self._given.sandbox.name if self._given else sandbox_name(self.plan.sandbox)
 
     def grade(self, task: str, candidate: str | Mapping[str, str]) -> Grade:
@@ -108,8 +109,8 @@ class Grader:
 
         Args:
             task: The task's id.
-            candidate: A model's full response, the code of the functions alone, or a mapping from goal files to their
-                texts.
+            candidate: A model's full response, only the code of the functions, or a mapping from goal files (the files
+                that contain the functions) to their texts.
 
         Raises:
             UsageError: The suite has no such task, the candidate is neither a text nor a mapping from goal files to
@@ -139,7 +140,7 @@ class Grader:
             submissions: Submissions to tasks of the suite.
             known: Grades of an earlier run. A grade is reused if the candidate, task, seeds, sandbox and environment
                 are the same.
-            observed: Called with the task and the seed each time the outputs of a reference are ready.
+            observed: Called with a task and a seed each time the outputs of the task's reference are ready.
 
         Yields:
             The index of each submission and its grade, in the order in which grades are made.
@@ -279,7 +280,7 @@ def _content(submission: Submission) -> str:
 
 
 def _windows(submissions: Sequence[Submission]) -> Iterator[Sequence[int]]:
-    """Yield the numbers of submissions in batches, sorted so that submissions of one system are adjacent."""
+    """Yield the indices of submissions in batches, sorted so that submissions of one system are adjacent."""
     places: dict[str, int] = {}
     for item in submissions:
         places.setdefault(item.system, len(places))
@@ -295,7 +296,7 @@ def _observed(
     pool: WorkerPool,
     fail_fast: bool,
 ) -> Iterator[tuple[Candidate, list[CaseVerdict], list[Outcome]]]:
-    """Run candidates with all seeds.
+    """Run candidates on the cases of all seeds.
 
     Yields:
         Each candidate with its verdicts and the outcomes of its jobs, as soon as its last job ends. A candidate that
@@ -372,8 +373,8 @@ def _share_found(candidate: Candidate) -> float:
 
 
 _graders: weakref.WeakSet[Grader] = weakref.WeakSet()
-# A forked child keeps references to its parent's workers here. Otherwise garbage collection would close its copies of
-# their connections, which sends the data in the parent's buffers a second time.
+# A forked child keeps references to its parent's workers here. Otherwise garbage collection would close the child's
+# copies of their connections, and closing a copy sends the data in its buffers a second time.
 _inherited: list[object] = []
 
 

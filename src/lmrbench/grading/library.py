@@ -23,19 +23,20 @@ def grade(
     workers: int | None = None,
     isolate: bool = False,
 ) -> list[Grade]:
-    """Grade submissions: run each in a sandbox and compare its observations with those of the reference.
+    """Grade submissions: run each on test cases in a sandbox, and compare its outputs with those of the reference.
 
     Args:
         submissions: The submissions. One that can't be used gets a failed grade, not an error.
         tasks: The tasks of your own suite, as `load_suite` returns them; by default those that come with lmrbench.
-        seeds: The seeds of the cases, all of which must match; by default this installation's own secret seed.
+        seeds: The seeds that test cases are drawn from; the cases of all seeds count. By default, this installation's
+            own secret seed is used.
         sandbox: The name of a back end: `bubblewrap`, `landlock`, `docker`, `process`, or one that another package
             provides. `auto` uses the first of bubblewrap, landlock and docker that works.
         workers: Number of warm workers; by default one per core.
         isolate: Whether to keep the code of different systems from running at the same time.
 
     Returns:
-        The grades, in the order of the submissions. They are not stored; only the references' observations are cached.
+        The grades, in the order of the submissions. They are not stored; only the references' outputs are cached.
 
     Raises:
         UsageError: A submission names an unknown task.

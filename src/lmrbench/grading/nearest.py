@@ -1,4 +1,4 @@
-"""The built-in system `nearest`, which answers with copies of similar functions in the repository. It uses no model."""
+"""The built-in system `nearest`, which needs no model: it copies the bodies of similar functions in the repository."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lmrbench.tasks.workspace import masked_files
 
 
 def nearest(task: Task) -> Submission:
-    """Return a submission in which each target has the body of the most similar function.
+    """Return a submission in which each target (masked function) has the body of the most similar function.
 
     Functions are compared by signature and docstring. Only functions that a solver can see are considered.
     """
@@ -31,7 +31,7 @@ def body(node: FunctionNode) -> str:
 
 
 def with_bodies(task: Task, system: str, bodies: Mapping[Target, str], label: str = "") -> Submission:
-    """Make a submission whose targets have the given bodies. Targets without a body return None."""
+    """Make a submission whose targets have the given bodies. Targets that are not in `bodies` return None."""
     files = masked_files(task)
     code: dict[str, str] = {}
     for target in task.targets:

@@ -1,8 +1,9 @@
 """Observe the outputs of references once for each grading digest, seed and environment, and cache them.
 
-References are run on drawn cases in the same way as candidates. Cache entries are signed; an entry that is damaged, or
-that another installation wrote, is replaced. If a reference can't be observed, the task (`TaskError`) or the machine
-(`SandboxError`) is at fault, never a candidate.
+A grading digest is a hash of everything in a task that verdicts depend on. References are run on drawn cases in the
+same way as candidates. Cache entries are signed; an entry that is damaged, or that another installation wrote, is
+replaced. If a reference can't be observed, the task (`TaskError`) or the machine (`SandboxError`) is at fault, never a
+candidate.
 """
 
 from __future__ import annotations
@@ -36,16 +37,16 @@ _AT_ONCE = 16
 
 
 class ReferenceOutputs(Record):
-    """The cases that a check drew with one seed, and the reference's observations of them.
+    """The cases that a check drew with one seed, and the reference's outputs on them.
 
     Attributes:
         names: Names of the cases.
         cases: All cases, encoded.
-        observations: The encoded observation of each case.
+        observations: For each case, the reference's output, encoded.
         case_seconds: Processor seconds of each case.
         seconds: Processor seconds of all cases together.
-        given: For each case, whether it is matched by an answer whose functions only raise ValueError or only return
-            None.
+        given: For each case, whether it is matched by an empty answer, in which every function only raises ValueError
+            or only returns None.
         edge: The numbers of the edge cases.
     """
 
@@ -84,7 +85,7 @@ def environment_digest(task: Task) -> str:
 def require_check(task: Task) -> None:
     """Raise TaskError for a task without a check."""
     if not task.files.check:
-        raise TaskError(f"{task.id}: has no check and can't be graded")
+        raise TaskError(f"{task.id} has no check and can't be graded")
 
 
 def reference_outputs(
@@ -135,7 +136,7 @@ def reference_outputs(
 
 
 def _made(wanted: Sequence[tuple[Task, int]], pool: WorkerPool) -> list[ReferenceOutputs]:
-    """Draw cases, observe references, and find the cases that empty answers match (see `grading.given`)."""
+    """Draw cases, observe references on them, and find the cases that empty answers match (see `grading.given`)."""
     cases = drawn_cases(wanted, pool)
     jobs = [reference_job(task, seed, cases[task.id, seed]) for task, seed in wanted]
     every = [

@@ -16,7 +16,8 @@ class GradingPlan:
     """The conditions under which submissions are graded.
 
     Attributes:
-        seeds: Seeds of the cases; the cases of all seeds count. If empty, this installation's own seed is used.
+        seeds: Seeds that cases are drawn from; the cases of all seeds count. If empty, this installation's own seed is
+            used.
         fresh_seeds: Whether the seeds were drawn for this run alone.
         keep_references: Whether to cache the outputs of references.
         fail_fast: Whether to skip, for each seed, the cases that follow the first failure.
@@ -25,7 +26,7 @@ class GradingPlan:
         executor: Where the workers run: on this machine or on a cluster.
         workers: Number of workers; one per core if None.
         isolate: Whether to keep the code of different systems from running at the same time.
-        shared: Whether all systems share workers; only for code that comes with the suite.
+        shared: Whether all systems share workers. This is safe only for code that comes with the suite.
         kept: Number of workers that each thread keeps, one per kind of job; see `LocalPool`.
     """
 

@@ -43,17 +43,19 @@ Data = Annotated[
 class Request(Record):
     """A request to read one of three kinds of input: code for the targets, a diff, or whole files.
 
+    Targets are the functions that the task masks; goal files are the files that contain them.
+
     Attributes:
-        unsolved: The goal files without the bodies of the targets, by path.
+        unsolved: The goal files with only the task's own targets masked, by path.
         masked: The goal files as the solver saw them, by path.
         targets: The targets of the task.
         code: The code to take the targets from.
-        excerpts: The reply to `code`: the goal files (`none`), or only the transplanted code with (`whole`) or without
-            (`stripped`) comments and docstrings.
+        excerpts: What a request with `code` returns: the goal files (`none`), or only the transplanted code with
+            (`whole`) or without (`stripped`) comments and docstrings.
         located: Whether to add the first line number and the text of each target to the reply.
         diff: A unified diff against the masked goal files.
         one_layout: Whether to remove comments from `files` and normalize their layout.
-        files: Files to decode, by path.
+        files: The contents of the files to decode, by path.
     """
 
     unsolved: dict[str, Data] = Field(default_factory=dict)
@@ -74,9 +76,9 @@ class Reply(Record):
         files: The goal files with the targets in place, by path.
         code: Texts by path: decoded files, patched files or excerpts.
         located: The first line number and the text of each target, if requested.
-        warnings: Messages about parts that were left out.
+        warnings: Messages about parts of the submission that were left out.
         refusal: Why the submission can't be used; empty if it can.
-        tasks_fault: The reason why the task is malformed; empty if it is not.
+        tasks_fault: Why the task is malformed; empty if it is not.
     """
 
     files: dict[str, Data] = Field(default_factory=dict)
@@ -110,7 +112,7 @@ def answer(request: Request) -> Reply:
 
 
 def main() -> None:
-    """Fork for each socket that the host sends, until it closes the connection."""
+    """Fork for each socket that the host sends, until the host closes the connection."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     gc.freeze()
     with socket.socket(fileno=0) as control:

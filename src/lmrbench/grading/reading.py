@@ -35,10 +35,10 @@ _MAX_MESSAGE = 1000
 
 
 def read_submission(task: Task, submission: Submission) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """Transplant a submission's targets into the unsolved repository.
+    """Transplant a submission's targets into the repository in which they are masked.
 
     Returns:
-        The files of the repository by path, and warnings about parts that were left out.
+        The contents of the repository's files by path, and warnings about parts of the submission that were left out.
 
     Raises:
         SubmissionError: The submission can't be used, or can't be read within the limits.
@@ -67,7 +67,7 @@ def read_targets(task: Task, submission: Submission) -> tuple[dict[str, bytes], 
 
 
 def read_in_one_layout(files: Mapping[str, bytes]) -> dict[str, str]:
-    """Return files of a candidate without comments and in a normalized layout; {} if one of them can't be read."""
+    """Return a candidate's files without comments and in a normalized layout; {} if one of them can't be read."""
     try:
         return _ask(Request(files=dict(files), one_layout=True)).code
     except SubmissionError:
@@ -139,14 +139,14 @@ def collect_diff(task: Task, data: bytes, system: str, sample: int = 0) -> Submi
 
 
 def collect_text(task: Task, data: bytes, name: str, system: str, sample: int = 0) -> Submission:
-    """Make a submission from the content of a Python file or a model's response, which errors refer to by `name`."""
+    """Make a submission from the content of a Python file or a model's response. Error messages call it `name`."""
     reply = _ask(Request(files={name: _bounded(data, name)}))
     return Submission(system=system, task=task.id, sample=sample, code=reply.code.get(name, ""))
 
 
 def _bounded(data: bytes, name: str) -> bytes:
     if len(data) > MAX_CODE_BYTES:
-        raise SubmissionError(f"{printable(name)}: is larger than {MAX_CODE_BYTES} bytes")
+        raise SubmissionError(f"{printable(name)} is larger than {MAX_CODE_BYTES} bytes")
     return data
 
 

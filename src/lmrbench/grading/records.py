@@ -1,4 +1,4 @@
-"""The records of grading: verdicts and grades."""
+"""The records of grading: verdicts on single cases, and grades of submissions."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from lmrbench.records import Migration, Part, StoredRecord
 from lmrbench.tasks.submission import Answer
 
 Verdict = Literal["match", "mismatch", "error", "timeout", "missing"]
-# Whether time limits are in wall-clock or in processor time. With wall-clock time, a correct answer may time out if the
-# machine is busy.
+# The clock by which time limits are measured. With wall-clock time, a correct answer may time out if the machine is
+# busy; processor time (`cpu`) avoids this.
 Clock = Literal["wall", "cpu"]
 
 
@@ -24,7 +24,8 @@ class CaseVerdict(Part):
         verdict: The verdict on the case.
         reason: The reason for the verdict; empty for a match.
         seconds: Processor seconds that the case took.
-        given: Whether this case is also matched by an answer whose functions only raise ValueError or only return None.
+        given: Whether this case is also matched by an empty answer, in which every function only raises ValueError or
+            only returns None.
         edge: Whether this is an edge case; otherwise it is an ordinary one.
     """
 
@@ -44,7 +45,7 @@ class CaseVerdict(Part):
 
 
 class Ratio(Part):
-    """The time or memory of the reference divided by that of an answer: the median over rounds and its 95% interval."""
+    """The time or memory of the reference divided by that of an answer: the median over rounds, with a 95% interval."""
 
     median: float
     low: float
@@ -52,7 +53,7 @@ class Ratio(Part):
 
 
 class Timing(Part):
-    """Speed and memory of an answer that passes, relative to the reference; see `grading.speed`.
+    """Speed and memory of a robust answer, relative to the reference; see `grading.speed`.
 
     Attributes:
         speed: The reference's time divided by the answer's, above 1 if the answer is faster; None if not measured.
@@ -76,13 +77,13 @@ class GradeTerms(NamedTuple):
 
     Attributes:
         system: The system that answered.
-        task: The task that was answered.
-        sample: The number of the answer.
-        candidate_digest: The digest of the repository that was observed.
+        task: The id of the task that was answered.
+        sample: The number of the answer among the system's answers to the task.
+        candidate_digest: The digest of the repository that was run.
         task_digest: The task's grading digest (`tasks.digests.grading_digest`).
         seeds: The seeds of the cases.
         sandbox: The name of the back end.
-        environment: The digest of the harness, Python, the machine and the packages that the task imports.
+        environment: A digest of the harness, Python, the machine and the packages that the task imports.
     """
 
     system: str
@@ -111,14 +112,14 @@ class Grade(StoredRecord):
 
     Attributes:
         system: The system that answered.
-        task: The task that was answered.
-        sample: The number of the answer.
+        task: The id of the task that was answered.
+        sample: The number of the answer among the system's answers to the task.
         label: The name of the answer in tables.
-        category: The task's category.
+        category: The task's subject, such as `decoding`.
         correct: Whether all ordinary cases match.
         robust: Whether all cases match.
-        cases: The verdicts.
-        seconds: Wall-clock seconds of all jobs.
+        cases: The verdicts on all cases of all seeds.
+        seconds: Wall-clock seconds of all jobs that ran the answer.
         peak_mb: Peak memory of the candidate's process, in megabytes.
         warnings: Messages about parts of the submission that were left out.
         log: The end of the candidate's output in the job of the first seed.
@@ -130,7 +131,7 @@ class Grade(StoredRecord):
         found: For a forensic task, the share of the changes that were found, which is a lower bound unless the answer
             is correct; None for other tasks.
         timing: The speed and memory of the answer, or None if they were not measured; no verdict depends on them.
-        clock: Whether time limits were in wall-clock or in processor time.
+        clock: The clock by which time limits were measured.
     """
 
     migrations: ClassVar[Mapping[int, Migration]] = {2: _by_the_wall_clock, 3: without_edge_cases}
@@ -168,7 +169,7 @@ class Grade(StoredRecord):
 
     @property
     def may_be_the_machines(self) -> bool:
-        """Whether a case exceeded a limit in wall-clock time, which may be because the machine was busy."""
+        """Whether a case exceeded a limit on wall-clock time, possibly only because the machine was busy."""
         return self.clock == "wall" and any(case.verdict == "timeout" for case in self.cases)
 
     @property
@@ -188,7 +189,7 @@ class Grade(StoredRecord):
 
     @property
     def share(self) -> float:
-        """The share of ordinary cases that match, from 0 to 1; cases with `given` set are not counted."""
+        """The share of ordinary cases that match, from 0 to 1. Cases that an empty answer also matches don't count."""
         earned = [case for case in self.cases if not case.given and not case.edge]
         return sum(case.matches for case in earned) / len(earned) if earned else 0.0
 

@@ -1,8 +1,9 @@
-"""The built-in system `search`, which looks for the changes of forensic tasks without reading the paper.
+"""The built-in system `search`, which solves forensic tasks without reading the paper.
 
-It tries generic edits of the files that may differ. Such an edit replaces a constant, operator, keyword or name, or
-removes a statement. The search goes through the stages of the log in order. At a stage with metrics that differ, it
-repeatedly adds the edit that makes the most metrics agree. It is a baseline: solvers should find more changes.
+A forensic task contains the log of a changed program and asks for the changes. `search` tries generic edits of the
+files that may differ. Such an edit replaces a constant, operator, keyword or name, or removes a statement. The search
+goes through the stages of the log in order. At a stage with metrics that differ, it repeatedly adds the edit that makes
+the most metrics agree. It is a baseline: solvers should find more changes.
 """
 
 from __future__ import annotations
@@ -66,12 +67,12 @@ def searched(
     """Search for the changes of forensic tasks.
 
     Args:
-        tasks: The tasks, grouped by paper, because the logs of single edits are reused for the next task of a paper.
+        tasks: The tasks. Group them by paper, because the logs of single edits are reused for the paper's next task.
         workers: The workers that run the programs.
         advance: Called with the id of a task, the number of finished runs, and the total number of runs.
 
     Yields:
-        A submission for each task. Its label contains the number of programs that were run.
+        A submission for each task. Its label contains the number of runs that the search takes.
     """
     search: _Searcher | None = None
     for task in tasks:
@@ -93,7 +94,11 @@ class _Searcher:
         self._kept: dict[tuple[Edit, ...], Metrics | None] = {}
 
     def changes(self, task: Task, workers: WorkerPool, advance: Callable[[int, int], None]) -> tuple[list[Edit], int]:
-        """Return the edits that together explain most of a task's log, and the number of runs that the search takes."""
+        """Search for edits that reproduce a task's log.
+
+        Returns:
+            The edits that were found, and the number of runs that the search would take without the cache.
+        """
         assert task.draw is not None
         wanted = decisive(json.loads(task.files.results)[str(PUBLISHED_SEEDS[0])])
         near = Bounds(task.tolerances[EXPERIMENT])

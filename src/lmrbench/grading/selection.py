@@ -1,4 +1,7 @@
-"""Select the tasks of a suite for a command, and make the forensic ones among them."""
+"""Select the tasks of a suite for a command, and make the forensic tasks among them.
+
+Forensic tasks are not stored. Each is made from a draw, which is a choice of changes to a paper's program.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +67,7 @@ class Selection:
         return Selection(self.every, tuple(task for task in self.chosen if task.files.check), self.suite)
 
     def with_tiers_of(self, submissions: Iterable[Submission], sandbox: str, stages: Stages) -> Selection:
-        """Return a selection of all tasks in tiers with at least one answer, and of the forensic tasks with answers."""
+        """Return a selection of all tasks in tiers that have an answer, and of the forensic tasks that have answers."""
         answered = {item.task for item in submissions}
         drawn = sorted(filter(is_forensic, answered))
         made = _forged(select_with_draws(self.every, drawn)[1] if drawn else (), self.suite, sandbox, stages)
@@ -92,7 +95,7 @@ def select(
         stages: Shows the progress of making forensic tasks.
         suite: The suite, in a form that `suite_folder` accepts.
         patterns: Patterns of the tasks to select, as in `lmrbench.tasks.selection.select`.
-        tier: The tier that patterns other than ids select from.
+        tier: The tier (kind of tasks) that patterns select from, except full ids.
         fresh: The seed for drawing new forensic tasks; None for the published draws.
         sandbox: The back end in which the programs of forensic tasks are run to record their logs.
         most: The largest number of forensic tasks to make.

@@ -18,15 +18,15 @@ _MOST_CHARACTERS = 100_000
 
 
 def similar(golden: str, observed: str, wanted: Similarity) -> bool:
-    """Return whether two texts have the required similarity.
+    """Return whether two texts are at least as similar as required.
 
     Args:
         golden: The reference's text.
         observed: The candidate's text.
-        wanted: The threshold, and the model if embeddings are compared.
+        wanted: The smallest accepted similarity, and the model if embeddings are compared.
 
     Raises:
-        SandboxError: The model cannot be loaded.
+        SandboxError: The model can't be loaded.
     """
     if golden == observed:
         return True

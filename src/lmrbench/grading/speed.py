@@ -1,4 +1,4 @@
-"""Measure the speed and memory of answers that pass, relative to the reference.
+"""Measure the speed and memory of robust answers (all cases match), relative to the reference.
 
 A check may define `timed(seed)`, which yields inputs of realistic size. The reference and the candidate are run on them
 in turn, in one worker that is not used for grading. Each round draws new inputs, and the candidate's results must be
@@ -59,18 +59,18 @@ def has_timed_inputs(task: Task) -> bool:
 
 
 def measure(candidate: Candidate, seed: int, pool: WorkerPool) -> Timing:
-    """Measure the speed and memory of an answer that passes.
+    """Measure the speed and memory of a robust answer.
 
     The measurement ends when the interval of the speed is narrow enough, or after `MOST_ROUNDS` or `MOST_SECONDS`, but
     not before `LEAST_ROUNDS`.
 
     Args:
-        candidate: An answer to a task with timed inputs.
+        candidate: A robust answer to a task with timed inputs.
         seed: The seed of the first round; each further round uses the next integer.
         pool: A pool with a single worker, so that nothing else runs at the same time.
 
     Returns:
-        The ratios and their intervals, or the reason why there are none.
+        The ratios of reference to answer with their intervals, or the reason why there are none.
 
     Raises:
         TaskError: The reference fails on the timed inputs.
@@ -123,7 +123,7 @@ def measure(candidate: Candidate, seed: int, pool: WorkerPool) -> Timing:
 
 
 def _seconds(outcome: Outcome) -> float:
-    """Return the wall-clock seconds of all cases."""
+    """Return the wall-clock seconds of all cases together."""
     return sum(case.seconds_by_clock for case in outcome.cases)
 
 

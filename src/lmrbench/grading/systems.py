@@ -1,10 +1,10 @@
 """The built-in systems, which need no model.
 
-`golden` submits the reference, `mask` the unchanged masked files, `rewrites` other implementations, and `wrong`
-plausible mistakes. The reference and the rewrites must be robust, except that the rewrite `plain` need only be correct.
-The masked files and the wrong versions must not be correct, except that a wrong version that breaks only edge cases may
-be correct but must not be robust. `nearest` copies the most similar function that a solver can see; it may get any
-grade.
+`golden` submits the reference, `mask` the unchanged masked files, `rewrites` other correct implementations, and `wrong`
+plausible mistakes. A grade is robust if all cases match, and correct if all ordinary cases do. The reference and the
+rewrites must be robust, except that the rewrite `plain` need only be correct. The masked files and the wrong versions
+must not be correct, except that a wrong version that breaks only edge cases may be correct but must not be robust.
+`nearest` copies the most similar function that a solver can see; it may get any grade.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def unexpected(results: Sequence[Result], built_in: Collection[str], tasks: Mapp
 
 
 def _due(item: Result, task: Task) -> str:
-    """Return the grade that a built-in system should have, or "" if it has this grade or any grade is accepted."""
+    """Return the grade that a built-in system should have; "" if it has this grade, or if any grade is accepted."""
     if item.system == "rewrites" and item.label == PLAIN:
         return "" if item.correct else "correct"
     if item.system in ("golden", "rewrites"):

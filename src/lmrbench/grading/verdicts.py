@@ -30,7 +30,7 @@ class JobVerdicts:
         task: The task that the candidate answers.
         seed: The seed of the cases.
         reference: The reference's outputs for this seed.
-        fail_fast: Whether the cases after the first failure count as not run.
+        fail_fast: Whether all cases after the first failure count as not run.
     """
 
     def __init__(self, task: Task, seed: int, reference: ReferenceOutputs, fail_fast: bool = False) -> None:
@@ -114,7 +114,7 @@ def case_seconds(reference: ReferenceOutputs) -> list[float]:
 
 
 def shortened(text: str) -> str:
-    """Return a text of a candidate without control characters and, if it is long, with its middle left out."""
+    """Return a candidate's text without control characters. The middle of a long text is left out."""
     text = text.strip()
     if len(text) > MOST_CHARACTERS:
         text = f"{text[:500]} ... {text[-MOST_CHARACTERS + 500 :]}"

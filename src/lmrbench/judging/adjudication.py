@@ -1,4 +1,7 @@
-"""Adjudicate a file of labels. Disputed answers are written to a sheet, which a third person fills in."""
+"""Adjudicate labels: combine the verdicts of several people on an answer into one.
+
+Disputed answers are written to a sheet, which a third person fills in.
+"""
 
 from __future__ import annotations
 
@@ -15,8 +18,8 @@ class Adjudication(NamedTuple):
     """The result of adjudicating a file of labels.
 
     Attributes:
-        verdicts: The number of answers with an adjudicated label.
-        undecided: The number of disputed answers without a decision.
+        verdicts: The number of answers that got an adjudicated label.
+        undecided: The number of disputed answers that no third person has decided.
         sheet: The path of the sheet of disputed answers.
     """
 
@@ -29,18 +32,18 @@ def adjudicate_file(file: Path, keys: Iterable[Path], out: Path, decisions: Path
     """Write a file of adjudicated labels and, if there are no decisions yet, a sheet of the disputed answers.
 
     Args:
-        file: The labels of all annotators.
-        keys: The keys of all exported sheets.
-        out: The file of labels to write.
+        file: The file with the labels of all annotators.
+        keys: The key files of all exported sheets, which tell which answer each item is.
+        out: The file of adjudicated labels to write.
         decisions: The sheet of disputed answers that a third person filled in; None if there is none yet.
 
     Raises:
-        UsageError: `out` is the same file as `file`, the sheet to write exists, a disputed answer is missing from the
-            keys, or a decision is not about a disputed answer.
+        UsageError: `out` is the same file as `file`, the sheet to write exists already, a disputed answer is missing
+            from the keys, or a decision is not about a disputed answer.
         RecordError: A file is damaged.
     """
     if out.exists() and out.samefile(file):
-        raise UsageError(f"{out}: is the input file of labels; name another file with --out")
+        raise UsageError(f"{out} is the input file of labels; name another file with --out")
     found, items = read_labels([file]), read_keys(keys)
     open_ = disputed(found)
     decided = read_sheets([decisions], items)[0] if decisions else []

@@ -1,5 +1,8 @@
 """Inter-rater agreement, with bootstrap intervals over papers.
 
+Raters are people or judge models. They give each item (an answer to a task) one of the categories CC (completely
+correct), LC (logic correct, implementation faulty) and LI (logic incorrect).
+
 `agreement` compares two raters: shares, Cohen's kappa and a table of counts. `reliability` compares any number of
 raters and allows missing labels: Fleiss' kappa and Krippendorff's alpha. A statistic that is not defined is None, with
 a reason.
@@ -49,11 +52,11 @@ class Agreement(Record):
     """Agreement of two raters on the same items.
 
     Attributes:
-        same: The items that both raters gave the same category.
-        conflicts: The items that one rater labelled CC and the other LI.
+        same: The share of items to which both raters gave the same category.
+        conflicts: The share of items that one rater labelled CC and the other LI.
         kappa: Cohen's kappa; None if there are no items, or if both raters gave all items the same category.
-        kappa_low: Lower end of the interval of kappa.
-        kappa_high: Upper end of the interval of kappa.
+        kappa_low: Lower end of the interval of kappa; None if there is no interval.
+        kappa_high: Upper end of the interval of kappa; None if there is no interval.
         table: Counts of items, with the first rater's categories as rows and the second's as columns.
         why: The reason why kappa or its interval is not defined, or "".
     """
@@ -72,8 +75,8 @@ class Statistic(Record):
 
     Attributes:
         value: The statistic; None if it is undefined.
-        low: Lower bound of the interval.
-        high: Upper bound of the interval.
+        low: Lower end of the interval; None if there is no interval.
+        high: Upper end of the interval; None if there is no interval.
         why: The reason why the statistic or its interval is undefined; "" if both are defined.
     """
 
@@ -92,7 +95,7 @@ class Reliability(Record):
         labels: Number of labels of these items.
         complete: Number of items that all raters labelled.
         fleiss: Fleiss' kappa (1971). It does not allow missing labels, so it covers only the complete items.
-        alpha_nominal: Krippendorff's alpha (2011) over all items.
+        alpha_nominal: Krippendorff's alpha (2011) over all items with at least two labels.
         alpha_ordinal: Krippendorff's alpha on an ordinal scale, where CC and LI differ more than CC and LC.
     """
 
@@ -120,10 +123,10 @@ def agreement(
     """Compute the agreement of two raters.
 
     Args:
-        first: The first rater's category of each item.
-        second: The second rater's category of each item.
+        first: The first rater's category for each item.
+        second: The second rater's category for each item.
         papers: The paper of each item.
-        scale: The categories, in order.
+        scale: The categories, from best to worst.
         seed: Seed of the 2,000 bootstrap draws.
 
     Raises:
@@ -171,7 +174,7 @@ def reliability(
     Args:
         ratings: For each item, the category that each rater gave it; None for a missing label.
         papers: The paper of each item.
-        scale: The categories, in order.
+        scale: The categories, from best to worst.
         seed: Seed of the 2,000 bootstrap draws.
 
     Raises:
@@ -212,13 +215,14 @@ def _statistic(
     """Compute a statistic and its interval.
 
     Args:
-        said: Counts of labels, (items, categories).
-        papers: The paper of each item, (items,).
-        statistic: A function that takes the counts, the index of each item's paper (items,) and the number of times
-            that each draw contains each paper (draws, papers). It returns the value for each draw, NaN if undefined.
-        scale: The categories, in order.
+        said: Counts of labels, of shape (items, categories).
+        papers: The paper of each item.
+        statistic: A function that takes the counts, the index of each item's paper, of shape (items,), and the number
+            of times that each draw contains each paper, of shape (draws, papers). It returns the value for each draw,
+            or NaN if it is undefined.
+        scale: The categories, from best to worst.
         missing: The reason to give if there are no items.
-        seed: Seed of the draws.
+        seed: Seed of the bootstrap draws.
     """
     if not len(said):
         return Statistic(value=None, low=None, high=None, why=missing)
@@ -245,8 +249,8 @@ def _alpha(
 
     D_o is the mean distance between two labels of the same item, and D_e the mean distance between any two labels.
     """
-    # The coincidence matrix of each paper, (papers, categories, categories). It counts the pairs of labels of an item,
-    # weighted by 1 / (number of the item's labels - 1).
+    # The coincidence matrix of each paper, of shape (papers, categories, categories). It counts the pairs of labels of
+    # each item, weighted by 1 / (number of the item's labels - 1).
     together = np.zeros((draws.shape[1], said.shape[1], said.shape[1]))
     of_item = said[:, :, None] * said[:, None, :] - np.einsum("ic,cd->icd", said, np.eye(said.shape[1]))
     np.add.at(together, of_items, of_item / (said.sum(axis=1) - 1)[:, None, None])
@@ -264,7 +268,7 @@ def _alpha(
 
 
 def _tables(first: Sequence[str], second: Sequence[str], papers: Sequence[str], scale: list[str]) -> NDArray[np.int64]:
-    """Return a table of counts for each paper, (papers, categories, categories)."""
+    """Return a table of counts for each paper, of shape (papers, categories, categories)."""
     places = {name: place for place, name in enumerate(dict.fromkeys(papers))}
     tables = np.zeros((len(places), len(scale), len(scale)), dtype=np.int64)
     for one, other, paper in zip(first, second, papers, strict=True):
@@ -273,7 +277,7 @@ def _tables(first: Sequence[str], second: Sequence[str], papers: Sequence[str], 
 
 
 def _drawn(tables: NDArray[np.int64], seed: int) -> NDArray[np.int64]:
-    """Return the sum of the tables of the papers in each bootstrap draw, (draws, categories, categories)."""
+    """Return the sum of the papers' tables in each bootstrap draw, of shape (draws, categories, categories)."""
     drawn: NDArray[np.int64] = np.tensordot(paper_draws(len(tables), seed), tables, axes=1)
     return drawn
 

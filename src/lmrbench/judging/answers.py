@@ -15,7 +15,7 @@ from lmrbench.tasks.tiers.forensic import is_forensic
 def answers_to_label(
     folders: Iterable[Path], known: Collection[str], named: Collection[str]
 ) -> tuple[dict[Answer, Submission], list[Answer]]:
-    """Return all answers in run folders, and the answers to label. Unanswered samples are left out.
+    """Return all answers in run folders, and the answers to label. Attempts without an answer are left out.
 
     Args:
         folders: The run folders.

@@ -1,4 +1,4 @@
-"""Ask judges about a submission: create the prompts, request votes, and create their records.
+"""Ask judges (language models) about a submission: create the prompts, request votes, and turn votes into records.
 
 This module is used by `runs` for the submissions of a run folder, and by `scoring` for the samples of an Inspect log.
 """
@@ -28,7 +28,7 @@ from lmrbench.tasks.workspace import repository_files, unsolved_files
 
 
 class JudgePrompt(NamedTuple):
-    """A prompt about one submission: the order of the two programs, the text, and the digest that identifies it."""
+    """A prompt about one submission: the order of reference and candidate in it, its text, and a digest of it."""
 
     answer: Answer
     order: Order
@@ -43,14 +43,14 @@ def judge_prompts(
     plan: JudgingPlan,
     evidence: Sequence[CaseVerdict] | None = None,
 ) -> list[JudgePrompt]:
-    """Return the prompts about a submission, one for each order.
+    """Return the prompts about a submission, one for each order of reference and candidate.
 
     Args:
         task: The task that was solved.
         submission: The submission to judge.
         candidate: The submission's code, as `code_to_judge` returns it.
-        plan: The content of the prompts.
-        evidence: The verdicts on all cases, of which the failed ones are shown; None to show no verdicts.
+        plan: The options that determine the prompts.
+        evidence: The verdicts on all cases, if the prompts show those on failed cases; otherwise None.
     """
     whole = repository_files(task)
     if plan.protocol == "paper":
@@ -113,7 +113,7 @@ def judgement(prompt: JudgePrompt, key: VoteKey, plan: JudgingPlan, vote: Vote) 
     Args:
         prompt: The prompt that the judge answered.
         key: The key of the vote: judge, number and digest.
-        plan: The content of the prompt.
+        plan: The options that determined the prompt.
         vote: The judge's vote.
     """
     opinion = vote.opinion

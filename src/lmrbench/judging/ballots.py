@@ -1,4 +1,7 @@
-"""Compute majorities and disagreement of votes. Only the votes are stored, not these results."""
+"""Compute majorities and disagreement of votes. A vote is a judge's rating of one answer.
+
+Only the votes are stored, not these results.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +26,9 @@ class Ballot(Record):
     Attributes:
         system: The system that answered.
         task: The task's id.
-        sample: The number of the answer.
+        sample: The number of the answer among the system's answers to the task.
         judge: The judge, or `ALL_JUDGES`.
-        votes: The categories; None for a vote without one.
+        votes: The category of each vote; None for a vote without one.
     """
 
     system: str
@@ -65,11 +68,11 @@ class Shares(Record):
         ties: Answers whose votes have no majority.
         unjudged: Answers that got no vote with a category.
         unusable: Answers from which no code could be extracted.
-        split: Answers whose votes differ.
-        error_classes: Votes by error class.
+        split: Answers on which the votes differ.
+        error_classes: Number of votes by error class.
         input_tokens: Tokens that the judge read.
         output_tokens: Tokens that the judge wrote.
-        dollars: The cost; None if no price is known.
+        dollars: The cost in dollars; None if no price is known.
     """
 
     system: str
@@ -104,7 +107,7 @@ def ballots(judgements: Iterable[Judgement]) -> list[Ballot]:
 
 
 def latest(judgements: Iterable[Judgement]) -> list[Judgement]:
-    """Return the last judgement for each answer, judge, vote number and order. It replaces the earlier ones."""
+    """Return the last judgement for each answer, judge, vote number and order. Earlier ones are left out."""
     return list({(item.answer, item.judge, item.vote, item.order): item for item in judgements}.values())
 
 

@@ -23,7 +23,7 @@ def documents(
     Args:
         items: The answers by opaque name.
         tasks: The tasks by id.
-        answers: The submissions by answer.
+        answers: The submissions, by the system, task and sample of the answer.
     """
     for name, answer in items.items():
         yield name, document(name, tasks[answer.task], answers[answer])
@@ -73,7 +73,7 @@ def _targets(texts: Mapping[Target, tuple[int, str]]) -> list[str]:
 
 
 def _others(texts: Mapping[Target, tuple[int, str]], files: Mapping[str, bytes], file: str) -> list[str]:
-    """Return the lines of a file that belong to no target."""
+    """Return the lines of a file outside its targets (the functions that the task asks for)."""
     lines = decode(files[file])[0].splitlines()
     taken = {
         number

@@ -1,8 +1,9 @@
 """Read, group and adjudicate labels, which are the verdicts of people on answers.
 
-Several annotators label an item, which is one answer to one task. `read_labels` merges their files. `adjudicated` gives
-each item its majority category. An item without a majority, or with both CC and LI among its labels, is disputed and
-needs the decision of a third person.
+Several annotators label an item, which is one answer to one task, as CC (completely correct), LC (logic correct,
+implementation faulty) or LI (logic incorrect). `read_labels` merges their files. `adjudicated` gives each item its
+majority category. An item without a majority, or with both CC and LI among its labels, is disputed and needs the
+decision of a third person.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ def read_labels(files: Iterable[Path]) -> list[Label]:
     """Read the labels in several files. Duplicates are returned once.
 
     Raises:
-        RecordError: A file can't be read or has no labels, or an annotator has two different labels for an answer.
+        RecordError: A file can't be read or has no labels, or an annotator gave two different labels to an answer.
     """
     found: dict[tuple[str, Answer], tuple[Label, Path]] = {}
     contradictions = []
     for file in files:
         labels = read_submitted_lines(file, Label)
         if not labels:
-            raise RecordError(f"{file}: contains no labels")
+            raise RecordError(f"{file} contains no labels")
         for label in labels:
             earlier, place = found.setdefault((label.annotator, label.answer), (label, file))
             differing = [name for name in Label.model_fields if getattr(earlier, name) != getattr(label, name)]
@@ -43,7 +44,7 @@ def read_labels(files: Iterable[Path]) -> list[Label]:
                 )
     if contradictions:
         raise RecordError(
-            "an annotator has two different labels for an answer; remove one of each pair:\n"
+            "an annotator gave two different labels to an answer; remove one of each pair:\n"
             + "\n".join(contradictions)
         )
     return [label for label, _ in found.values()]
@@ -86,12 +87,12 @@ def disputed(labels: Iterable[Label]) -> dict[Answer, list[Label]]:
 def adjudicated(labels: Sequence[Label], decisions: Iterable[Label] = ()) -> list[Label]:
     """Merge the labels of each answer into one adjudicated label.
 
-    If there is a majority, the adjudicated label has the most frequent error class and all reasons of the majority, but
-    no `seconds`.
+    If there is a majority, the adjudicated label has the most frequent error class and all reasons of the majority. Its
+    `seconds`, the time that labelling took, is None.
 
     Args:
         labels: The annotators' labels.
-        decisions: Labels that third persons gave to disputed answers.
+        decisions: The labels that third persons gave to disputed answers.
 
     Returns:
         A label of the annotator `ADJUDICATED` for each answer that is undisputed or has a decision.

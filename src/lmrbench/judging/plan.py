@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 class JudgingPlan(Record):
-    """The number of votes, and the content of the prompts.
+    """The number of votes, and the options that determine the prompts.
 
-    The protocol of the LMR-BENCH paper shows whole files and asks for numbered classes.
+    With the protocol of the LMR-BENCH paper, a prompt shows whole files and asks for a numbered class.
     """
 
     votes: int = option(1, "Number of votes of each judge on each answer.", 1)
@@ -37,7 +37,7 @@ class JudgingPlan(Record):
     temperature: float | None = option(None, "Sampling temperature [default: the provider's].", 0)
 
     def name_of(self, judge: Model) -> str:
-        """Return the name of a judge in records. A suffix marks votes that were made with the paper's protocol."""
+        """Return the name of a judge in records, with a suffix if the paper's protocol is used."""
         return str(judge) if self.protocol == "lmrbench" else f"{judge}, paper's protocol"
 
     @property
@@ -62,7 +62,7 @@ def judging_plan(**options: Any) -> JudgingPlan:
     for name in ("swap", "evidence", "strip_comments"):
         if getattr(plan, name):
             shown = name.replace("_", "-")
-            raise UsageError(f"{shown}: can't be used with the paper's protocol, which shows whole files once")
+            raise UsageError(f"{shown} can't be used with the paper's protocol, which shows whole files once")
     if plan.temperature:
         raise UsageError(f"temperature {plan.temperature:g}: the paper's protocol requires 0")
     return plan.model_copy(update={"temperature": 0.0})

@@ -1,4 +1,4 @@
-"""Judge a run folder, and append every vote to judgements.jsonl as soon as it arrives.
+"""Have language models judge the answers in a run folder, and append every vote to judgements.jsonl as it arrives.
 
 The key of a vote consists of the judge, the number of the vote and the digest of the prompt. A stored vote is reused
 for every submission with the same prompt. A vote is requested again only if the provider failed.
@@ -82,7 +82,7 @@ def judge_run(
         chosen: The submissions to judge.
         tasks: The tasks by id.
         models: The judges.
-        plan: The number of votes and the content of the prompts.
+        plan: The number of votes, and the options that determine the prompts.
         config: Settings of the requests.
         connections: Maximum number of concurrent requests to each judge.
         planned: Called once with the number of stored votes and the total number of votes.
@@ -92,7 +92,7 @@ def judge_run(
         Stored and new votes on the chosen submissions.
 
     Raises:
-        RecordError: Another process is writing to the folder, or it holds an invalid judgement.
+        RecordError: Another process is writing to the folder, or it contains an invalid judgement.
         UsageError: The plan includes evidence, and a submission has no grade or an outdated one.
     """
     with locked(folder):
@@ -180,7 +180,7 @@ def _prompts(
 
 
 def _evidence(folder: Path, item: Submission, task: Task, grades: Mapping[Answer, Grade]) -> tuple[CaseVerdict, ...]:
-    """Return the verdicts on a submission; raise UsageError if its grade is missing or outdated."""
+    """Return the verdicts on a submission's cases; raise UsageError if its grade is missing or outdated."""
     grade = grades.get(item.answer)
     now = prepare(item, task).digest, grading_digest(task)
     if grade is None or (grade.candidate_digest, grade.task_digest) != now:

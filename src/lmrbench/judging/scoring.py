@@ -1,8 +1,9 @@
-"""An Inspect scorer that asks a judge, for logs that `lmrbench run` or `inspect eval lmrbench/lmr_bench` wrote.
+"""An Inspect scorer in which a language model, the judge, rates the submissions in a log.
 
-It uses the prompts and the records of `lmrbench judge`. A sample is left unscored, with a warning, if its votes have no
-majority or if no code can be extracted from its answer. The judge is never shown the failed cases, because its messages
-are stored in the log, and a log must not reveal any part of a check.
+The log must be one that `lmrbench run` or `inspect eval lmrbench/lmr_bench` wrote. The scorer uses the prompts and the
+records of `lmrbench judge`. A sample is left unscored, with a warning, if its votes have no majority or if no code can
+be extracted from its answer. The judge is never shown the failed cases, because its messages are stored in the log, and
+a log must not reveal any part of a check.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ OPTIONS = ("votes", "swap", "strip_comments", "protocol", "temperature")
 def judge(model: str = "", suite: str = "", **options: Any) -> Scorer:
     """Have a language model rate the submissions in a log.
 
-    The values are CC (completely correct), LC (logic correct, implementation faulty) and LI (logic incorrect), and the
-    metrics are their shares.
+    The values of the score are CC (completely correct), LC (logic correct, implementation faulty) and LI (logic
+    incorrect), and the metrics are their shares.
 
     Args:
         model: The judge, in Inspect's notation.
@@ -60,7 +61,7 @@ def judge(model: str = "", suite: str = "", **options: Any) -> Scorer:
         if not model:
             raise UsageError("model= is missing; name the judge, such as model=openai/gpt-5")
         if unknown := sorted(options.keys() - set(OPTIONS)):
-            raise UsageError(f"{unknown[0]}=: no such option; use model, suite, {', '.join(OPTIONS)}")
+            raise UsageError(f"there is no option {unknown[0]}=; use model, suite, {', '.join(OPTIONS)}")
         plan = judging_plan(**options)
         settings = Settings(model=model)
         judge_model = open_model(settings)
@@ -109,7 +110,7 @@ def _solved(state: TaskState, tasks: Mapping[str, Task]) -> tuple[Task, Submissi
 
 
 def _score(state: TaskState, judgements: Sequence[Judgement]) -> Score:
-    """Return the majority of one judge's votes on a submission as a score."""
+    """Return a score whose value is the majority of one judge's votes on a submission."""
     (ballot,) = ballots(judgements)
     facts = {"judge": ballot.judge, "votes": [item.model_dump(mode="json") for item in judgements]}
     if not ballot.cast:

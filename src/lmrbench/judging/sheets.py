@@ -1,8 +1,9 @@
 """Blinded sheets that annotators fill in, and the key that maps their items to answers.
 
-A sheet is a CSV file for spreadsheets or a JSON Lines file, depending on its suffix. Items have opaque names. Names and
-order depend on a seed and on the answers, so that the key of one export can't be used with the sheet of another.
-Reading is strict: either every row that is filled in becomes a label, or an error lists all faults.
+A sheet is a CSV file for spreadsheets or a JSON Lines file, depending on its suffix. It lists answers as items with
+opaque names, and does not reveal which system wrote an answer. Names and order depend on a seed and on the answers, so
+that the key of one export can't be used with the sheet of another. Reading is strict: either every row that is filled
+in becomes a label, or an error lists all faults.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ FILLED_IN = ("category", "error_class", "reason", "seconds")
 
 
 class BlindedItem(StoredRecord):
-    """A line of a key: the opaque name of an item, and the answer that it stands for."""
+    """A line of a key: the opaque name of an item, and the system, task and sample of the answer that it stands for."""
 
     item: str
     system: str
@@ -40,7 +41,7 @@ class BlindedItem(StoredRecord):
 
 
 class Filled(NamedTuple):
-    """The validated entries for one item."""
+    """The entries of an annotator for one item, after validation."""
 
     category: Category
     error_class: ErrorClass | None
@@ -107,11 +108,11 @@ def write_sheet(file: Path, rows: Sequence[Mapping[str, str]], replace: bool = F
         replace: Whether to overwrite an existing file.
 
     Raises:
-        UsageError: The suffix is not .csv or .jsonl, or the file exists and must not be overwritten.
+        UsageError: The suffix is not .csv or .jsonl, or the file exists and `replace` is false.
     """
     check_suffix(file)
     if file.exists() and not replace:
-        raise UsageError(f"{file}: already exists and may be filled in; name another file")
+        raise UsageError(f"{file} already exists and may be filled in; name another file")
     columns = list(dict.fromkeys([*COLUMNS, *(name for row in rows for name in row)]))
     complete = [{name: row.get(name, "") for name in columns} for row in rows]
     text = io.StringIO()
@@ -143,7 +144,7 @@ def read_scale(text: str) -> dict[str, Category]:
         value, _, name = part.partition("=")
         category = _category(name, {})
         if category is None or not value.strip() or _plain(value) in found:
-            raise UsageError(f"--scale {text}: must be of the form 0=LI,1=LC,2=CC, with each value once")
+            raise UsageError(f"--scale {text}: expected the form 0=LI,1=LC,2=CC, with each value once")
         found[_plain(value)] = category
     return found
 
@@ -199,9 +200,9 @@ def _rows(file: Path) -> list[SheetRow]:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        raise RecordError(f"{file}:{line}: is not UTF-8; save the sheet as UTF-8") from error
+        raise RecordError(f"{file}:{line}: not valid UTF-8; save the sheet as UTF-8") from error
     if not text.strip():
-        raise RecordError(f"{file}: is empty")
+        raise RecordError(f"{file} is empty")
     found = []
     for line, cells in (_json_rows if file.suffix == ".jsonl" else _csv_rows)(text, file):
         if lacking := [name for name in COLUMNS if name not in cells]:
@@ -224,7 +225,7 @@ def _csv_rows(text: str, file: Path) -> Iterator[tuple[int, dict[str, str]]]:
                     raise RecordError(f"{file}:{line}: missing columns: {', '.join(lacking)}")
             elif any(map(str.strip, cells)):
                 if len(cells) > len(columns):
-                    raise RecordError(f"{file}:{line}: has {len(cells)} cells, but there are {len(columns)} columns")
+                    raise RecordError(f"{file}:{line}: found {len(cells)} cells, but there are {len(columns)} columns")
                 # Some programs omit empty cells at the end of a row.
                 yield line, dict(zip(columns, cells + [""] * (len(columns) - len(cells)), strict=True))
             # A cell may contain line breaks, so a row may span several lines.
@@ -240,9 +241,9 @@ def _json_rows(text: str, file: Path) -> Iterator[tuple[int, dict[str, str]]]:
         try:
             row = json.loads(item)
         except (ValueError, RecursionError) as error:
-            raise RecordError(f"{file}:{line}: is not JSON: {error}") from error
+            raise RecordError(f"{file}:{line}: not valid JSON: {error}") from error
         if not isinstance(row, dict):
-            raise RecordError(f"{file}:{line}: is not a JSON object")
+            raise RecordError(f"{file}:{line}: not a JSON object")
         yield line, {name: "" if value is None else str(value) for name, value in row.items()}
 
 
@@ -255,9 +256,9 @@ def _label(
     if answer is None:
         wrong.append(("item", f"{cells['item']!r} is not in the key"))
     elif cells["task"] not in ("", answer.task):
-        wrong.append(("task", f"is {cells['task']!r}, but {cells['item']} belongs to {answer.task!r}"))
+        wrong.append(("task", f"found {cells['task']!r}, but {cells['item']} belongs to {answer.task!r}"))
     if not annotator:
-        wrong.append(("annotator", "is missing"))
+        wrong.append(("annotator", "missing"))
     elif annotator == ADJUDICATED:
         wrong.append(("annotator", f"{ADJUDICATED!r} is reserved; use another name"))
     filled, faults = filled_in(cells, scale)
@@ -278,16 +279,16 @@ def filled_in(
         scale: Values that stand for categories, in addition to CC, LC and LI.
 
     Returns:
-        The entries if they are valid, and the faults as pairs of column and message.
+        The entries, or None if they are invalid, and the faults as pairs of column and message.
     """
     wrong = []
     category = _category(cells["category"], scale or {})
     if category is None:
-        said = f"{cells['category']!r} is" if cells["category"] else "is missing, or"
+        said = f"{cells['category']!r} is" if cells["category"] else "missing, or"
         known = ", ".join([*CATEGORIES, *(scale or {})])
         wrong.append(("category", f"{said} not on the scale {known}"))
     if category not in (None, "CC") and not cells["reason"]:
-        wrong.append(("reason", f"is missing; {category} needs one"))
+        wrong.append(("reason", f"missing; {category} needs a reason"))
     error_class = next((name for name in ERROR_CLASSES if name == cells["error_class"].lower()), None)
     if cells["error_class"] and error_class is None:
         wrong.append(("error_class", f"{cells['error_class']!r} is not one of {', '.join(ERROR_CLASSES)}"))
@@ -300,7 +301,7 @@ def filled_in(
 
 
 def _shifted(rows: Iterable[SheetRow]) -> dict[str, str]:
-    """Return an error message, by annotator, for each annotator who wrote only numbers in the category column."""
+    """Return error messages, by annotator, for the annotators who wrote only numbers in the category column."""
     said: dict[str, dict[str, str]] = {}
     for row in rows:
         if row.cells["category"]:
@@ -326,7 +327,7 @@ def _category(text: str, scale: Mapping[str, Category]) -> Category | None:
 
 
 def _plain(text: str) -> str:
-    """Return a value without white space, and a whole number without decimals; spreadsheets may write 1 as 1.0."""
+    """Return a value without surrounding white space. A whole number loses its decimals, such as the .0 of 1.0."""
     number = _number(text)
     return text.strip() if number is None or number != int(number) else str(int(number))
 
@@ -345,7 +346,7 @@ def items_folder(sheet: Path, key: Path) -> Path:
     check_suffix(sheet)
     for path in (sheet, key, folder):
         if path.exists():
-            raise UsageError(f"{path}: exists already and may be in use; name another file")
+            raise UsageError(f"{path} already exists and may be in use; name another file")
     return folder
 
 
@@ -357,8 +358,8 @@ def write_export(
     Args:
         sheet: The sheet, which must not exist yet. The documents are written to the folder that `items_folder` returns.
         key: The key file to write, which maps items to answers.
-        items: Answers by opaque name.
-        documents: Markdown by opaque name.
+        items: The answers by opaque name.
+        documents: The documents, in Markdown, by opaque name.
         annotator: The annotator's name, or "" if the annotator fills it in.
     """
     folder = items_folder(sheet, key)
@@ -375,17 +376,17 @@ def write_disputed(sheet: Path, items: Mapping[str, Answer], labels: Mapping[Ans
 
     Args:
         sheet: The sheet, which must not exist yet.
-        items: Answers by opaque name, from the keys of all exported sheets.
+        items: The answers by opaque name, from the keys of all exported sheets.
         labels: The labels of each disputed answer.
 
     Raises:
         UsageError: The sheet exists, or an answer is missing from the keys.
     """
     if sheet.exists():
-        raise UsageError(f"{sheet}: exists already; name it with --decisions, or move it away")
+        raise UsageError(f"{sheet} already exists; name it with --decisions, or move it away")
     names = {answer: name for name, answer in items.items()}
     if unnamed := [answer for answer in labels if answer not in names]:
-        raise UsageError(f"{unnamed[0]}: is in no key; name the keys of all exports with --key")
+        raise UsageError(f"{unnamed[0]} is not in any of the keys; name the keys of all exports with --key")
     rows = []
     for answer, its in labels.items():
         said = "; ".join(sorted(f"{item.category} {item.reason}".strip() for item in its))

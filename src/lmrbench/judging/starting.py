@@ -32,14 +32,14 @@ def judge_with(
     """Open the models of judges, and have them judge the chosen submissions; see `lmrbench.judging.runs.judge_run`.
 
     Args:
-        judges: The names of the models.
+        judges: The names of the judges' models.
         settings: The limits on requests to the models.
         prices: A file of prices in the form that `set_prices` reads; None if prices are unknown.
         folder: The run folder.
         submissions: All submissions in the folder.
         chosen: The submissions to judge.
         tasks: The tasks by id.
-        plan: The number of votes and the content of the prompts.
+        plan: The number of votes, and the options that determine the prompts.
         planned: Called once with the number of stored votes and the total number of votes.
         voted: Called with each new vote after it is written to disk.
 

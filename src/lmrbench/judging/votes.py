@@ -83,7 +83,7 @@ class PaperOpinion(Record):
     """A judge's answer in the form of the LMR-BENCH paper.
 
     Attributes:
-        category: The category. The judge writes the number that the paper gives to it.
+        category: The category. The judge writes the paper's number for it.
         rationale: Points on logic and implementation.
     """
 
@@ -169,7 +169,7 @@ def read_opinion(
         form: The form that the answer must have.
 
     Returns:
-        The status, the opinion or None, and the reason if it is None ("" otherwise).
+        The status; the opinion, or None if there is none; and the reason why there is none, or "".
     """
     ending = output_ending(output)
     if ending.status == "refused" or not output.choices:

@@ -1,1 +1,4 @@
-"""Web pages: the viewer, human annotation, and the static leaderboard. Pages load nothing from other servers."""
+"""Web pages: the viewer of runs, annotation by people, and the static leaderboard.
+
+Pages load nothing from other servers.
+"""

@@ -1,4 +1,8 @@
-"""Compare the code of an answer with the masked repository, the reference or another answer, for display on a page."""
+"""Compare the code of an answer with the masked repository, the reference or another answer, for display on a page.
+
+The targets of a task are the functions that an answer must implement. They are masked (their bodies are removed) in the
+repository, and an answer is transplanted into it. Goal files are the files that contain targets.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +20,11 @@ from lmrbench.web.code import ComparedLine, changed_lines, highlighted, side_by_
 
 @dataclass(frozen=True)
 class AnswerComparison:
-    """The code transplanted from an answer, compared with the repository.
+    """The code transplanted from an answer, compared with the masked repository or the reference.
 
     Attributes:
         targets: The name of each target, with the comparison of its code.
-        files: The path of each goal file, with its changed lines.
+        files: The path of each goal file, with its changed lines and a few lines of context.
         refusal: The reason why the answer could not be transplanted; "" if it was.
     """
 
@@ -30,7 +34,7 @@ class AnswerComparison:
 
 
 def compare_with_repository(task: Task | None, submission: Submission | None, show_reference: bool) -> AnswerComparison:
-    """Compare an answer with the task's repository.
+    """Compare an answer with the task's masked repository or its reference.
 
     Args:
         task: The task, or None if it is not in the suite.

@@ -56,7 +56,7 @@ class Viewer:
         self.transcripts = TranscriptServers()
 
     def run_of(self, request: Request) -> tuple[int, RunIndex]:
-        """Find the run that a URL names, and refresh its index.
+        """Find the run whose number is in a URL, and refresh its index.
 
         Args:
             request: A request whose path contains the number of the run.
@@ -74,11 +74,11 @@ class Viewer:
         return number, self.runs[number]
 
     def answer_of(self, request: Request, run: RunIndex, key: str = "") -> Answer:
-        """Find the answer that a URL names.
+        """Find the answer whose system, task and sample are in a URL.
 
         Args:
             request: A request whose query contains `system`, `task` and `sample`.
-            run: The run that the URL names.
+            run: The run of the answer.
             key: A prefix of the parameters `system` and `sample` in the query, such as "left_".
 
         Returns:
@@ -112,7 +112,7 @@ class Viewer:
         return page("overview", rows=rows)
 
     def run(self, request: Request) -> Response:
-        """Show the results of a run as a table of tasks by systems."""
+        """Show the results of a run as a table with a row per task and a column per system."""
         number, run = self.run_of(request)
         query = request.query_params
         cells = cells_of(run)
@@ -154,7 +154,7 @@ class Viewer:
         )
 
     def state(self, request: Request) -> Response:
-        """Return the numbers of grades and usage records in a run. The run's page reloads when they change."""
+        """Return how many grades and usage records a run has. The run's page reloads when these numbers change."""
         _, run = self.run_of(request)
         return JSONResponse({"entries": len(run.entries), "usages": len(run.usages)}, headers=HEADERS)
 

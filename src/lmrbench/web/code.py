@@ -19,7 +19,7 @@ _LIGHT, _DARK = "default", "github-dark"
 
 
 class ComparedLine(NamedTuple):
-    """One line of a side-by-side comparison. If a side lacks the line, its number and HTML are None.
+    """One line of a side-by-side comparison. On a side that lacks the line, number and HTML are None.
 
     Attributes:
         kind: `same`, `changed`, `added` (only on the right) or `removed` (only on the left).

@@ -1,6 +1,7 @@
-"""The results of a run as a matrix of tasks by systems, which is shown in pages.
+"""The results of a run as a matrix with a row per task and a column per system, which is shown page by page.
 
-A cell of the matrix covers all samples of a system for a task.
+A cell of the matrix covers all samples (attempts) of a system at a task. A sample is correct if all ordinary cases
+match, and robust if all cases do.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from lmrbench.tasks.submission import Answer
 
 @dataclass(frozen=True)
 class MatrixCell:
-    """The samples of one system for one task.
+    """The samples of one system at one task.
 
     Attributes:
         graded: The number of samples with a grade.
@@ -115,5 +116,5 @@ def paged(items: Sequence[str], start: str, size: int) -> ItemPage:
 
 
 def parsed_number(text: str, otherwise: int) -> int:
-    """Return the non-negative integer in a text from a URL or form, or `otherwise` if the text is not one."""
+    """Return the non-negative integer in a text from a URL or form, or `otherwise` if the text is anything else."""
     return int(text) if text.isdecimal() and len(text) < 10 else otherwise

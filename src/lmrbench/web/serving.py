@@ -117,7 +117,10 @@ def static(request: Request) -> Response:
 
 
 def sequential(endpoint: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
-    """Make an endpoint run in the server's own thread, one request at a time, so that threads do not share its data."""
+    """Wrap an endpoint so that it runs in the server's own thread.
+
+    It then handles one request at a time, and no other thread uses its data.
+    """
 
     async def respond(request: Request) -> Response:
         return endpoint(request)

@@ -72,7 +72,7 @@ class TranscriptServers:
 def _place_of(run: Path, answer: Answer) -> tuple[str, str]:
     """Return the name of the latest log that contains an answer, and the id of the answer's sample in that log.
 
-    The sample belongs to the task, or to a session in which an agent solved several tasks.
+    The sample's id is that of the task, or that of a session in which an agent solved several tasks.
     """
     for sample in (answer.task, *(session_id(paper_of(answer.task), tier) for tier in TIERS)):
         if (found := answered_in(run, sample, answer.sample)) is not None:
@@ -98,4 +98,4 @@ def _start(logs: Path) -> tuple[subprocess.Popen[bytes], str]:
             return process, address
     process.kill()
     process.wait()
-    raise UsageError(f"Inspect's viewer: does not start; run it yourself to see why: {' '.join(command)}")
+    raise UsageError(f"Inspect's viewer does not start; run it yourself to see why: {' '.join(command)}")

@@ -1,1 +1,1 @@
-"""Human annotation in the browser: queues of items, stored labels, results, and the pages."""
+"""Annotation in the browser, where people label answers: queues of items, stored labels, results and pages."""

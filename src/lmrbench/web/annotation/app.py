@@ -1,7 +1,9 @@
 """The web pages of an annotation: forms for annotators, and pages with progress and disputes for the lead.
 
-Users authenticate with the token in a personal link, which is then stored in a cookie. Pages for annotators show the
-opaque names of items, and never systems, samples, grades or votes. No part of a URL is used as a path.
+In an annotation, several people label the same items, which are answers under opaque names. The lead is the person who
+organizes it. Calibration items are answers with a known verdict, which all annotators label first. Users authenticate
+with the token in their personal link; the token is then stored in a cookie. Pages for annotators never show systems,
+samples, grades or votes. No part of a URL is used as a path.
 """
 
 from __future__ import annotations
@@ -64,7 +66,7 @@ class Annotation:
         Args:
             folder: The folder of the annotation.
             store: The database of the annotation.
-            items: The items by name.
+            items: The items by opaque name.
             tasks: The tasks of the items by id.
         """
         self.folder = folder
@@ -78,12 +80,12 @@ class Annotation:
         write_results(folder, store, items)
 
     def enter(self, request: Request) -> Response:
-        """Log in with a personal link: store its token in a cookie and leave the URL that contains it."""
+        """Log in a person who opened a personal link: store its token in a cookie, and lead on to the first page."""
         token = request.path_params["token"]
         if self.store.person(token) is None:
             raise HTTPException(403, "This link is not valid. Ask the person who sent it to you for the complete link.")
         # The page itself sends the browser on to the first page. If the link is on another site, the browser would
-        # follow an HTTP redirect without sending the cookie, because the cookie is strict.
+        # follow an HTTP redirect without sending the cookie, because the cookie is only for requests from this site.
         response = page("enter")
         secure = request.url.scheme == "https"
         response.set_cookie(self.cookie, token, max_age=90 * 86400, httponly=True, samesite="strict", secure=secure)
@@ -148,7 +150,7 @@ class Annotation:
         decider = form.get("decider", "").strip()
         filled, problems = _filled(form)
         if not decider.isprintable() or not 0 < len(decider) <= MAX_NAME or decider == ADJUDICATED:
-            problems.append(f"name: must have 1 to {MAX_NAME} printable characters")
+            problems.append(f"name: expected 1 to {MAX_NAME} printable characters")
         elif decider in {each.annotator for each in found.labels}:
             problems.append(f"name: {decider} has labelled this item; another person must decide")
         elif filled and not self.store.decide(found.item.name, form.get("version", ""), decider, filled):
@@ -172,8 +174,8 @@ class Annotation:
         decider: str = "",
         problems: Sequence[str] = (),
     ) -> Response:
-        # The page shows a letter for each annotator. The order is that of a hash of item and annotator, so the letters
-        # do not reveal names.
+        # The page calls the annotators by letters. The labels are sorted by a hash of item and annotator, so the
+        # letters do not reveal names.
         labels = sorted(
             found.labels, key=lambda each: hashlib.sha256(f"{each.item} {each.annotator}".encode()).digest()
         )
@@ -311,10 +313,10 @@ def _draft(form: Form) -> FormContent:
 
 
 def _filled(form: Form) -> tuple[Filled | None, list[str]]:
-    """Return the label in a form and no problems, or None and the problems with the form."""
+    """Return the label in a form and an empty list, or None and the problems with the form."""
     reason = _reason(form)
     if len(reason) > MAX_REASON:
-        return None, [f"reason: has {len(reason)} characters; at most {MAX_REASON} are allowed"]
+        return None, [f"reason: {len(reason)} characters; at most {MAX_REASON} are allowed"]
     category = form.get("category", "")
     # A correct answer has no error class.
     error_class = "" if category == "CC" else form.get("error_class", "")
@@ -326,7 +328,7 @@ def _filled(form: Form) -> tuple[Filled | None, list[str]]:
 
 
 def _beyond(taken: AnswerComparison) -> set[str]:
-    """Return the files that have differences outside of the targets."""
+    """Return the paths of the files that have differences outside of the targets (the functions to implement)."""
     within = {
         file: sum(
             line.kind != "same" for target, lines in taken.targets if target.startswith(f"{file}::") for line in lines

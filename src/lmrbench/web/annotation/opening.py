@@ -29,8 +29,8 @@ def open_annotation(
     Args:
         folder: The folder of the annotation, with its database and results.
         runs: The run folders whose answers are labelled.
-        tasks: The tasks whose answers are labelled.
-        annotators: The names of the annotators; see `check_annotators`.
+        tasks: The suite's tasks, and among them those whose answers are labelled.
+        annotators: The names of the annotators, validated by `queues.check_annotators`.
         overlap: The number of annotators that label each answer.
         seed: The random seed for the opaque names and the queues.
         calibration: The calibration file, which contains answers with known verdicts; None for no calibration.

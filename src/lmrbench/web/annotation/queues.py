@@ -29,7 +29,7 @@ MAX_NAME = 100
 
 
 class KnownVerdict(StoredRecord):
-    """A line of a calibration file: the known verdict on an answer of a run, or on code in the line.
+    """A line of a calibration file: the known verdict on an answer of a run, or on code that the line contains.
 
     Attributes:
         task: The id of the task.
@@ -60,8 +60,8 @@ class Item:
 
     Attributes:
         name: The opaque name.
-        answer: The answer.
-        submission: The submission of the answer.
+        answer: The system, task and sample of the answer.
+        submission: The submission, which contains the answer's code.
         known: The known verdict of a calibration item, or None.
     """
 
@@ -78,15 +78,15 @@ def read_known(
 
     Args:
         file: The file, in JSON Lines.
-        answers: The submissions of the runs by answer.
-        tasks: The ids of the tasks.
+        answers: The submissions of the runs, by the system, task and sample of the answer.
+        tasks: The ids of the suite's tasks.
 
     Returns:
-        The known verdict and the submission of each calibration item, by answer. If the code is in the line, the system
-        of the answer is "", which is not the name of any system in a run.
+        The known verdict and the submission of each calibration item, by answer. If the line contains the code, the
+        system of the answer is "", which is not the name of any system in a run.
 
     Raises:
-        RecordError: The file has no lines; or a line is damaged, names an unknown task or answer, lacks a reason, or
+        RecordError: The file has no lines, or a line is damaged, names an unknown task or answer, lacks a reason or
             repeats an answer.
     """
     known_tasks = set(tasks)
@@ -108,7 +108,7 @@ def read_known(
             raise RecordError(f"{place}: {answer} is in the file twice; remove one of the lines")
         found[answer] = (item, submission)
     if not found:
-        raise RecordError(f"{file}: holds no calibration items")
+        raise RecordError(f"{file} contains no calibration items")
     return found
 
 
@@ -118,7 +118,7 @@ def items_of(
     """Give opaque names to the answers and the calibration items.
 
     Args:
-        answers: The submissions of the runs by answer.
+        answers: The submissions to label, by the system, task and sample of the answer.
         known: The calibration items; see `read_known`.
         seed: The seed of the opaque names.
 
@@ -145,13 +145,13 @@ def check_annotators(annotators: Sequence[str], overlap: int) -> None:
     """
     for name in annotators:
         if not name.strip() or not name.isprintable() or len(name) > MAX_NAME:
-            raise UsageError(f"--annotator {name!r}: must be a name of 1 to {MAX_NAME} printable characters")
+            raise UsageError(f"--annotator {name!r}: expected a name of 1 to {MAX_NAME} printable characters")
         if name == ADJUDICATED:
             raise UsageError(f"--annotator {name}: reserved for adjudicated labels; choose another name")
         if annotators.count(name) > 1:
             raise UsageError(f"--annotator {name}: given twice; name each annotator once")
     if overlap > len(annotators):
-        raise UsageError(f"--overlap {overlap}: exceeds the number of annotators ({len(annotators)})")
+        raise UsageError(f"--overlap {overlap} exceeds the number of annotators ({len(annotators)})")
 
 
 def draw_queues(items: Mapping[str, Item], annotators: Sequence[str], overlap: int, seed: int) -> dict[str, list[str]]:

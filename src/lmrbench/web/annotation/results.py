@@ -44,15 +44,15 @@ class AnnotatorProgress:
 
 @dataclass(frozen=True)
 class Dispute:
-    """An item whose labels disagree so much that another person has to decide.
+    """An item whose labels disagree so much that another person must decide.
 
     Attributes:
         item: The item.
         labels: The labels so far.
-        version: The version of the labels; see `lmrbench.web.annotation.store.version_of`.
+        version: A digest of the labels; see `lmrbench.web.annotation.store.version_of`.
         missing: The number of labels that are still missing.
         decision: The decision, or None if there is none.
-        outdated: Whether labels changed after the decision.
+        outdated: Whether a label changed after the decision.
     """
 
     item: Item
@@ -64,7 +64,7 @@ class Dispute:
 
 
 def write_results(folder: Path, store: Store, items: Mapping[str, Item]) -> None:
-    """Write the labels, the decisions that are not outdated, and the key that tells which answer an item is.
+    """Write the labels, the decisions that are not outdated, and the key, which maps items to answers.
 
     Each file is replaced atomically.
 
@@ -134,7 +134,7 @@ def _progress(name: str, queue: Sequence[Assignment], items: Mapping[str, Item])
 
 @lru_cache(maxsize=1)
 def agreements(labels: tuple[Label, ...]) -> list[tuple[str, str, Agreement]]:
-    """Return the agreement of each pair of annotators, without intervals.
+    """Return the agreement of each pair of annotators, without bootstrap intervals.
 
     Args:
         labels: The labels of all annotators.
@@ -148,14 +148,15 @@ def agreements(labels: tuple[Label, ...]) -> list[tuple[str, str, Agreement]]:
     found = []
     for one, other in combinations(sorted(categories), 2):
         both = sorted(categories[one].keys() & categories[other].keys())
-        # Intervals take seconds to compute. They are omitted if all items have the same paper, so pass "" for each.
+        # Intervals take seconds to compute. They are omitted if all items have the same paper, so pass "" as the paper
+        # of each item.
         first, second = ([categories[name][each] for each in both] for name in (one, other))
         found.append((one, other, agreement(first, second, [""] * len(both))))
     return found
 
 
 def disputes(store: Store, items: Mapping[str, Item]) -> list[Dispute]:
-    """Return the disputed items, undecided ones first. For the definition see `lmrbench.judging.labels.disputed`.
+    """Return the disputed items, undecided ones first; see `lmrbench.judging.labels.disputed` for the definition.
 
     Args:
         store: The database of the annotation.

@@ -1,8 +1,8 @@
 """The database of an annotation: one SQLite file with people, assignments, labels and decisions.
 
-Each method that changes the database commits the change before it returns. The assignment of an item to an annotator
-has a version, which each change increments. A request for a change names the version that it is based on, so repeated
-requests and forms from outdated pages change nothing.
+An item is an answer under an opaque name. Each method that changes the database commits the change before it returns.
+An assignment (an item in an annotator's queue) has a version number, which each change increments. A request for a
+change names the version that it is based on, so repeated requests and forms from outdated pages change nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from lmrbench.files import PRIVATE
 from lmrbench.judging.sheets import Filled
 
 DATABASE = "annotation.sqlite"
-# The name of the annotation's lead in the table of people.
+# The name that the annotation's lead, the person who organizes it, has in the table of people.
 LEAD = ""
 
 _SCHEMA = """
@@ -130,7 +130,7 @@ class Store:
         return bytes.fromhex(self._setting("secret"))
 
     def name(self) -> str:
-        """Return the random name of this annotation, which distinguishes its cookie from others on the same host."""
+        """Return the random name of this annotation, which makes the name of its cookie unique on the host."""
         return self._setting("name")
 
     def _setting(self, name: str) -> str:
@@ -226,7 +226,7 @@ class Store:
             self._database.execute("INSERT INTO steps (annotator, item) VALUES (?, ?)", (annotator, item))
 
     def last_step(self, annotator: str) -> int | None:
-        """Return the number of the step that `undo` can take back, or None if there is none."""
+        """Return the number of the step (label or skip) that `undo` can take back, or None if there is none."""
         row = self._database.execute("SELECT MAX(number) FROM steps WHERE annotator = ?", (annotator,)).fetchone()
         return None if row[0] is None else int(row[0])
 
@@ -237,7 +237,7 @@ class Store:
 
         Args:
             annotator: The name of the annotator.
-            step: The number of the step. If it is not the annotator's last step, nothing happens.
+            step: The number of the label or skip. If it is not the annotator's last step, nothing happens.
         """
         with self._changing():
             if self.last_step(annotator) != step:
@@ -304,7 +304,7 @@ class Store:
 
 
 def version_of(labels: Iterable[Assignment]) -> str:
-    """Return a digest of an item's labels, which changes whenever a label does and hides the names of annotators."""
+    """Return a digest of an item's labels. It changes whenever a label changes, and hides the annotators' names."""
     made = sorted((label.annotator, label.version) for label in labels if label.done)
     return hashlib.sha256(json.dumps(made).encode()).hexdigest()[:16]
 
@@ -347,7 +347,7 @@ def open_store(
     if differing := [name for name, value in asked.items() if begun.get(name) != value]:
         database.close()
         raise UsageError(
-            f"{folder}: was begun with {' and '.join(_differing(name, begun.get(name)) for name in differing)}; "
+            f"{folder} was begun with {' and '.join(_differing(name, begun.get(name)) for name in differing)}; "
             "resume it with the same command, or choose another folder with --to"
         )
     return store

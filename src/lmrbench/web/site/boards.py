@@ -1,4 +1,8 @@
-"""The boards of a site: one for each way of grading, suite and group."""
+"""The boards of a site, which are tables of results: one for each way of grading, suite and group.
+
+Runs were graded in the same way if they have the same suite, harness (the program that runs checks) and sandbox. A
+group is a tier (kind of tasks) in one setting (prompt or agent).
+"""
 
 from __future__ import annotations
 

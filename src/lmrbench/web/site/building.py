@@ -42,7 +42,7 @@ def build_site(folder: Path, runs: Iterable[Path], suite: Path | None) -> Built:
 
     Raises:
         UsageError: Writing to the folder would lose other files, or a run folder does not exist.
-        RecordError: A folder holds no run, or a record in it is damaged.
+        RecordError: A folder contains no run, or a record in it is damaged.
     """
     require_place(folder)
     found = named(read_runs(runs))

@@ -1,4 +1,4 @@
-"""Build the data of a site: its boards, tasks and runs.
+"""Build the data of a site: its boards (tables of results), tasks and runs.
 
 The data reveals no expected values, and does not identify the machine or the user who started a run: it contains no
 reasons, logs, code, folders or addresses. User-supplied names are truncated and never used as file names.
@@ -41,16 +41,16 @@ from lmrbench.web.site.records import Audited, Board, BoardCell, RunInfo, Site, 
 
 # The length to which user-supplied names are truncated.
 _LONGEST = 120
-# The number of systems of a board that are compared in pairs: those with the highest rates.
+# At most this many systems of a board, those with the highest rates, are compared in pairs.
 MOST_COMPARED = 20
-# The name of the suite in findings for tasks that the local suite lacks.
+# The suite name that findings give to tasks that are not in the local suite.
 OTHER_SUITE = "another suite"
 # The maximum number of cells of a board (tasks times systems), and of pages of a site.
 MOST_CELLS, MOST_PAGES = 50_000, 12_000
 
 
 class Way(NamedTuple):
-    """The way in which a run was graded. Runs that were graded in different ways are on different boards."""
+    """The suite, harness and sandbox with which a run was graded. Runs that differ in these are on different boards."""
 
     suite: str
     suite_digest: str
@@ -60,7 +60,7 @@ class Way(NamedTuple):
 
 @dataclass(frozen=True)
 class Named:
-    """A run whose systems have names that are unique on the site."""
+    """A run whose own name and whose systems' names are unique on the site."""
 
     number: int
     name: str
@@ -137,7 +137,7 @@ def board(way: Way, suite: str, group: Group, findings: Findings, runs: Iterable
     Args:
         way: The way in which the runs were graded.
         suite: The name of the suite.
-        group: The tier of the tasks, and the setting of the systems.
+        group: The tier of the tasks, and the setting of the systems (prompt or agent).
         findings: The results of the runs for this suite and group.
         runs: The runs that the results come from.
 
@@ -305,8 +305,8 @@ def _audited(certificate: Certificate) -> Audited:
 
 
 def _updated(run: Run) -> str:
-    """Return the time of a run's last grade. A graded folder records no other date."""
+    """Return the time of a run's last grade: when its file of grades last changed. The folder records no other date."""
     file = next((item for item in (run.folder / GRADES, run.folder / FACTS) if item.is_file()), None)
     if file is None:
-        raise RecordError(f"{run.folder}: holds no run")
+        raise RecordError(f"{run.folder} contains no run")
     return datetime.fromtimestamp(int(file.stat().st_mtime), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

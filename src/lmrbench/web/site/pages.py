@@ -36,7 +36,7 @@ STATIC = ("style.css", "site.css", "site.js", "icon.svg")
 
 
 class Answered(NamedTuple):
-    """The answers of one system to one task, with the board and the standing they belong to."""
+    """The answers of one system to one task, with their board and the system's standing on it."""
 
     board: Board
     standing: Standing
@@ -116,7 +116,7 @@ def _environment() -> Environment:
 
 
 def _drawings(board: Board) -> list[Drawing]:
-    """Return the figures of a board. They show the systems with the highest rates."""
+    """Return the figures of a board. If it has many systems, they show only those with the highest rates."""
     rates = rated({item.system: item.rate for item in board.standings})
     dollars = {item.system: item.effort.dollars_per_answer for item in board.standings if item.effort is not None}
     groups = _by_group({item.system: item.categories for item in board.standings})
@@ -127,7 +127,7 @@ def _drawings(board: Board) -> list[Drawing]:
 
 
 def _by_group(of_systems: Mapping[str, Mapping[str, Rate]]) -> dict[str, dict[str, Rate]]:
-    """Return the rates by group and system, with the groups sorted by name."""
+    """Return the rates by group (a category or month) and system, with the groups sorted by name."""
     groups: dict[str, dict[str, Rate]] = {}
     for system, items in of_systems.items():
         for name, rate in items.items():
@@ -155,12 +155,12 @@ def _breakable(name: str) -> Markup:
 
 
 def _heat(cell: BoardCell) -> int:
-    """Return the colour level of a cell, from 0 (no answer passes) to 4 (all pass)."""
+    """Return the colour level of a cell, from 0 (no answer is correct) to 4 (all answers are)."""
     return 0 if not cell.passes else 4 if cell.passes == cell.answers else 1 + int(3 * cell.passes / cell.answers)
 
 
 def _value(text: str) -> float | str:
-    """Return the number that a cell is sorted by, or an empty string if it has none."""
+    """Return the number by which a cell is sorted, or an empty string if it has none."""
     numbers = text.numbers.values() if isinstance(text, formats.NumberedText) else ()
     return next((number for number in numbers if number is not None), "")
 
@@ -171,7 +171,10 @@ def _dollars(item: Standing) -> str:
 
 
 def _each(item: Standing, form: Any, name: str) -> str:
-    """Format one of the costs per passing answer: `UNRECORDED` without usage, `UNDEFINED` if no answer passes."""
+    """Format one of the costs per correct answer.
+
+    The text is `UNRECORDED` if no usage was recorded, and `UNDEFINED` if no answer is correct.
+    """
     if item.effort is None:
         return UNRECORDED
     text: str = form(getattr(item.effort, name)) if item.effort.passes else formats.UNDEFINED

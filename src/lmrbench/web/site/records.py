@@ -23,7 +23,8 @@ class RunInfo(Record):
         updated: The time of the last grade in the run folder, in UTC.
         made_here: The number of grades that were made by the same installation as the site.
         seeds: The seeds of the grades; empty if they are kept secret.
-        verification: The result of verifying the run's pack; None if the run was not verified.
+        verification: The result of verifying the run's pack (one file with its answers and claimed verdicts) by grading
+            the answers again; None if the run was not verified.
     """
 
     number: int
@@ -50,8 +51,8 @@ class Standing(Record):
 
     Attributes:
         attempts: The estimates of pass@k and pass^k, by ascending k.
-        horizon: The reproduction horizon, if the tasks are forensic.
-        effort: The cost per passing answer; None if no usage was recorded.
+        horizon: For forensic tasks, the number of changes at which the system solves half of the tasks; otherwise None.
+        effort: The cost per correct answer; None if no usage was recorded.
         months: The rate over the tasks that became public in a month, for each month in ascending order; tasks without
             a date are left out.
     """
@@ -86,7 +87,7 @@ class Board(Record):
         harness: The digest of the program that runs checks.
         standings: The results of each system, with the highest rates first.
         listed: The number of tasks that the suite has in this tier; the length of `tasks` if the suite is unknown.
-        k: The k of pass^k in the comparison of reliability: the largest for which every system has an estimate.
+        k: The k of pass^k in the comparison of reliability: the largest k for which every system has an estimate.
         compared: The number of standings that are in `comparisons`.
     """
 
@@ -107,12 +108,16 @@ class Board(Record):
 
 
 class Audited(Record):
-    """The results in a task's certificate.
+    """The results in a task's certificate, which records how well the task's check tells right code from wrong code.
+
+    A mutant is the reference with one small mistake.
 
     Attributes:
-        wrong_rejected: The number of wrong versions that the check rejects.
-        mutants_rejected: The number of mutants of one expression that the check rejects.
-        behavioural_rejected: The number of mutants of behaviour that the check rejects.
+        wrong_rejected: The number of wrong versions (plausible mistakes that come with the task) that the check
+            rejects.
+        mutants_rejected: The number of mutants with one changed expression or statement that the check rejects.
+        behavioural_rejected: The number of mutants that are wrong only in some regime, such as a dtype or a memory
+            layout, and that the check rejects.
     """
 
     seeds: int
@@ -129,7 +134,7 @@ class Audited(Record):
 
 
 class TaskInfo(Record):
-    """The information about a task that a site shows. If the local suite lacks the task, the unknown fields are None.
+    """The information about a task that a site shows. If the local suite lacks the task, unknown fields are None.
 
     Attributes:
         public_since: The date on which the method of the task became public.
