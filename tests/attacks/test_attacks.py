@@ -403,6 +403,8 @@ def test_an_attack_fails_harms_nothing_and_is_not_felt_by_the_next_task(laborato
 
     assert before.correct
     assert not hostile.correct
+    # A bomb may answer the cases that it does not explode in.
+    assert attack.startswith("bombs_") or hostile.share == 0.0
     expected = EARLIER_EVIDENCE.get(laboratory.sandbox.name, {}).get(attack) or evidence(attack)
     if laboratory.sandbox.name == "docker" and attack.startswith("bombs_memory_by_"):
         # A container has a bound of its own, which may be reached before the worker looks.
@@ -477,11 +479,11 @@ def look():
     return found
 """
     found = []
-    for size in (100, 10_000, 100_000, 1_000_000):
+    for size in (100, 1_000_000):
         code = b"def look(): pass\n# " + (secret + b"0123456789" * 10) * 20
         laboratory.run({"filler.py": b"#" * size, "probe.py": code})
         found.append(laboratory.run({"probe.py": search.encode()}))
-    assert found == [0, 0, 0, 0]
+    assert found == [0, 0]
 
 
 def test_the_outcome_of_a_run_that_was_given_up_is_not_taken_for_that_of_the_next(laboratory):
@@ -537,9 +539,9 @@ def test_a_hostile_source_text_is_a_failed_grade(laboratory, source):
 
 @pytest.mark.torch
 @pytest.mark.sandbox
-@pytest.mark.parametrize("part", range(4))
-def test_a_policy_that_searches_for_exploits_earns_nothing(part):
-    names = [name for name in ATTACKS if not name.startswith("bombs_")][part::4]
+def test_a_policy_that_searches_for_exploits_earns_nothing():
+    # All attacks are graded above, where their share is 0, too.
+    names = [name for name in ATTACKS if not name.startswith("bombs_")][::10]
     with Grader(SUITE, GradingPlan(workers=1)) as grader:
         rewards = {name: grader.grade("vault/score", ATTACKS[name]).share for name in names}
         right = grader.grade("vault/score", GOLDEN).share
