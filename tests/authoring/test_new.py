@@ -164,11 +164,11 @@ def test_a_folder_that_grades_and_a_list_of_what_is_left(repository, tmp_path):
     assert copied == ["experiment.py", "loss.py"]
     assert "left out demo.ipynb: a notebook" in result.stdout
     assert "left out data.csv: 1 MB of data" in result.stdout
-    assert "2 calls of the target recorded" in result.stdout
+    assert "calls of the target recorded during python experiment.py: 2" in result.stdout
     assert "raise NotImplementedError" in result.stdout
     assert "weight was always 0.5: add other values" in result.stdout
-    assert "the target reads SCALE of its module" in result.stdout
-    assert "0 rewrites, fewer than 3" in result.stdout
+    assert "the target reads the module's globals SCALE" in result.stdout
+    assert "too few rewrites: 0; the minimum is 3" in result.stdout
     headings = [line for line in (folder / "paper.md").read_text().splitlines() if line.startswith("## ")]
     assert headings == ["## 1 Introduction", "## 2 Method", "## 2.1 Setting"]
 
@@ -196,7 +196,7 @@ def test_arguments_that_are_no_data_leave_the_experiment_as_the_check(plain, tmp
     result = new(plain, "loss.py::opaque")
 
     assert result.returncode == 0, result.stderr
-    assert "its argument model, of type function, is not plain data" in result.stdout
+    assert "the target's argument model, of type function, is not plain data" in result.stdout
     assert "experiment" in (tmp_path / "suite" / "mine" / "checks" / "opaque.py").read_text()
 
 
@@ -229,12 +229,12 @@ def test_a_published_source_is_pinned_and_scripts_beside_it_do_not_stay(plain, s
     result = run(*arguments, "--with", plain / "experiment.py")
 
     assert result.returncode == 0, result.stderr
-    assert "1 calls of the target recorded" in result.stdout
+    assert "calls of the target recorded during python experiment.py: 1" in result.stdout
     written = sorted(path.relative_to(suite).as_posix() for path in suite.rglob("*") if path.is_file())
     assert written == ["mine/checks/shared.py", "mine/paper.md", "mine/task.toml"]
     source = tomllib.loads((suite / "mine" / "task.toml").read_text())["source"]
     assert source == {"archive": f"{address}/loss.tar.gz", "sha256": digest, "licence": "TODO", "imports": []}
-    assert "0 rewrites, fewer than 3" in result.stdout
+    assert "too few rewrites: 0; the minimum is 3" in result.stdout
 
     archive.unlink()
     again = run(*arguments, "--with", plain / "experiment.py")

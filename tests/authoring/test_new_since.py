@@ -274,7 +274,7 @@ def test_a_chosen_one_is_drafted_from_the_newest_version_with_recorded_inputs(tm
     result = new("--source", "toy", "--since", "1.0", "toy/losses.py::weigh", *arguments)
 
     assert result.returncode == 0, result.stderr
-    assert "1 calls of the target recorded" in result.stdout
+    assert "calls of the target recorded during python calls.py: 1" in result.stdout
     table = tomllib.loads((tmp_path / "suite" / "toy_weights" / "task.toml").read_text())
     assert table["source"]["package"] == "toy==2.0"
     assert table["paper"]["released"] == {"package": "toy", "version": "1.1", "date": "2026-02-11"}

@@ -11,9 +11,9 @@ def test_what_falls_short_is_named_and_the_exit_code_says_no(suite):
     result = lmrbench("task", "audit", "--seeds", 1, "--suite", suite)
 
     assert result.returncode == 1
-    assert "toy/blend: 1 rewrites, fewer than 3" in result.stdout
+    assert "toy/blend: too few rewrites: 1; the minimum is 3" in result.stdout
     assert "toy/blend: no rewrite is named plain" in result.stdout
-    assert "toy/blend: 2 wrong versions, fewer than 8" in result.stdout
+    assert "toy/blend: too few wrong versions: 2; the minimum is 8" in result.stdout
 
 
 def test_check_runs_nothing_and_refuses_a_missing_certificate(suite):
@@ -76,6 +76,6 @@ def test_new_words_for_the_solver_need_no_new_runs(suite):
     again = lmrbench("task", "audit", "--seeds", 2, "--suite", suite, "--sandbox", "process", "--workers", 1)
     after = json.loads(file.read_text())["blend"]
 
-    assert "toy/blend: 1 rewrites, fewer than 3" in again.stdout
+    assert "toy/blend: too few rewrites: 1; the minimum is 3" in again.stdout
     assert after["digest"] != before["digest"]
     assert {**after, "digest": ""} == {**before, "digest": ""}

@@ -71,10 +71,10 @@ class Finding(StoredRecord):
 
     Attributes:
         task: The id of the task.
-        digest: The audit digest of the task.
+        digest: The audit digest of the task, a hash of everything that an audit reads.
         model: The model that wrote the proposal.
         number: The number of the proposal among the model's proposals for this task, counted from 0.
-        proposal: The graded version.
+        proposal: The proposal that was graded.
         passed: Whether the check accepts it.
         rejected_by: The first case that rejects it, and the reason; empty if it passes.
         told_apart_by: If a wrong version passes, an input that distinguishes it from the golden, and the difference;
@@ -99,15 +99,15 @@ class Finding(StoredRecord):
 def attack(laboratory: Laboratory, model: str, ask: Ask, wrong: int, right: int, file: Path) -> Iterator[Finding]:
     """Have a model write versions of a task's targets, and grade them.
 
-    Findings for the same task and model that are already in the file are reused. The model is asked for the rest, at
-    most `_ROUNDS` times.
+    Findings that the file already contains for the same model and the same state of the task are reused. The model is
+    asked for the other versions, at most `_ROUNDS` times.
 
     Args:
         laboratory: The laboratory that runs the task's check on changed code.
         model: The name of the model.
         ask: Sends a prompt to the model and returns its answer.
-        wrong: The number of wrong versions, including those already in the file.
-        right: The number of right versions, including those already in the file.
+        wrong: The number of wrong versions to reach, including those already in the file.
+        right: The number of right versions to reach, including those already in the file.
         file: The file to append findings to.
 
     Yields:
@@ -250,7 +250,7 @@ def _probed(laboratory: Laboratory, probe: str, files: dict[str, bytes]) -> str:
 
 
 def accept(task: Task, finding: Finding, name: Name) -> Path:
-    """Add the code of a finding to the wrong versions or rewrites of its task.
+    """Add the code of a finding to the wrong versions or to the rewrites (correct alternatives) of its task.
 
     Args:
         task: The task that the finding is about.
@@ -302,7 +302,7 @@ def attack_all(
 
 
 def finding_in(file: Path, task: Task, number: int) -> Finding:
-    """Return the finding with this number for a task. Raises RecordError if the file has none."""
+    """Return the last finding in a file that has this task and number. Raises RecordError if there is none."""
     found = [item for item in read_lines(file, Finding) if (item.task, item.number) == (task.id, number)]
     if not found:
         raise RecordError(f"{file}: there is no version {number} of {task.id}")

@@ -33,13 +33,13 @@ class Size(Record):
     """The amount of text to read and of code to write for one task.
 
     Attributes:
-        masked_lines: Lines of the masked bodies.
-        repository_lines: Lines of the repository's Python files.
-        repository_files: Number of all files of the repository.
+        masked_lines: Number of lines in the masked function bodies.
+        repository_lines: Number of lines in the repository's Python files.
+        repository_files: Number of files in the repository.
         files_to_read: Number of files that contain masked functions or that task.toml names as their context.
-        instruction_words: Words of the instruction.
-        summary_words: Words of the paper's summary.
-        cases: Number of the check's cases, as measured by the audit; None without a valid certificate of an audit.
+        instruction_words: Number of words in the instruction.
+        summary_words: Number of words in the paper's summary.
+        cases: Number of the check's cases, from the audit's certificate; None without a valid certificate.
     """
 
     masked_lines: int
@@ -100,7 +100,8 @@ def category_counts(tasks: Iterable[Task], suite: Suite | None) -> tuple[Categor
         suite: The contents of the suite's `suite.toml`, if there is one.
 
     Returns:
-        The categories that the suite declares, in its order, and then all others.
+        The counts for the categories that the suite declares, in the order of `suite.toml`, followed by those for all
+        other categories.
     """
     found = Counter(task.category for task in tasks)
     titles = dict(suite.categories) if suite else {}
@@ -117,7 +118,7 @@ def category_counts(tasks: Iterable[Task], suite: Suite | None) -> tuple[Categor
 
 
 def suite_page(tasks: Sequence[Task]) -> str:
-    """Return the suite's page in Markdown. The audit's columns show dashes for tasks without a valid certificate."""
+    """Return the suite's page in Markdown. Tasks without a valid certificate have dashes in the audit's columns."""
     rule = ["---"] * len(_TEXTS) + ["--:"] * len(_NUMBERS)
     rows = [(*_TEXTS, *_NUMBERS), rule, *map(_row, tasks)]
     papers = len({task.paper.slug for task in tasks})

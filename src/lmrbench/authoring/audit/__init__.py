@@ -1,1 +1,1 @@
-"""The audit of a task, which measures how well its check separates correct from wrong code."""
+"""The audit of a task, which measures how well the task's check distinguishes correct code from wrong code."""

@@ -1,7 +1,8 @@
 """The audit of a task of the function tier: measure how reliably its check accepts correct code and rejects wrong code.
 
 The reference implementation is called the golden. A *rewrite* is another correct implementation; the rewrite named
-`plain` is short and may fail in edge cases. A *margin* is a difference from the golden, divided by the tolerance.
+`plain` is short and may fail in edge cases. A *wrong version* contains a plausible mistake. A *cheat* is an answer that
+needs no understanding of the task. A *margin* is a difference from the golden, divided by the tolerance.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ from lmrbench.tasks.wrong import breaks_only_edge_cases
 
 # The number of seeds for rewrites. The golden and the plain rewrite run under all seeds.
 SEEDS_FOR_REWRITES = 25
-# The number of seeds for costly cases (a large share of the check's time), and for the golden with two threads.
+# The number of seeds for costly cases (those that take a large share of the check's time), and for runs of the golden
+# with two threads.
 SEEDS_FOR_COSTLY = 10
 
 _TWO_THREADS = """
@@ -53,10 +55,10 @@ def audit(task: Task, seeds: Sequence[int], pool: WorkerPool, advance: Advance =
     """Audit a task of the function tier, and return its certificate.
 
     Args:
-        task: The task.
+        task: The task to audit.
         seeds: The seeds to draw cases with.
-        pool: The workers to run in.
-        advance: Called with the name of a stage, the number of its finished jobs, and their total.
+        pool: The workers that run the jobs.
+        advance: Called with the name of a stage, the number of its finished jobs, and the number of all its jobs.
 
     Raises:
         TaskError: The golden fails its own check.
@@ -124,7 +126,7 @@ def tried_wrong_versions(laboratory: Laboratory, until: Until) -> tuple[Variant,
     """Run every wrong version under some seeds, and return the results.
 
     Args:
-        laboratory: The laboratory of the task.
+        laboratory: The laboratory that runs the task's check.
         until: The point at which a run may end; see `Trial`.
     """
     texts = laboratory.task.files.wrong
@@ -159,7 +161,7 @@ def check_cost(laboratory: Laboratory, runs: Sequence[TrialResult]) -> CheckCost
 def tried_cheats(laboratory: Laboratory) -> tuple[Variant, ...]:
     """Run every cheat under the first seed, and return the results."""
     task, seed = laboratory.task, laboratory.seeds[0]
-    # The cheat that knows one seed is given another seed than the one under which it runs, so it must fail, too.
+    # The cheat that knows one seed is given a different seed from the one it runs under, so it must fail, too.
     files = {item.label: _files(task, item) for item in cheats(task, known_seed=seed + 1)}
     return laboratory.variants("cheats", files, [seed], case_seconds=HASTY)
 
@@ -168,11 +170,11 @@ def variant_files(task: Task, texts: Mapping[str, str]) -> dict[str, Mapping[str
     """Insert rewrites or wrong versions into the repository.
 
     Args:
-        task: The task.
+        task: The task that the versions belong to.
         texts: The source code of each version, by the version's name.
 
     Returns:
-        The files of the repository with each version, by the version's name; None if it can't be inserted.
+        For each version, by its name: the files of the repository with the version, or None if it can't be inserted.
     """
     return {
         label: _files(task, Submission(system="audit", task=task.id, code=dict.fromkeys(task.goal_files, text)))

@@ -1,9 +1,9 @@
-"""Mutants of behaviour: variants of a target (a masked function) that are wrong only under some conditions.
+"""Behavioural mutants: variants of a target (a masked function) that are wrong only under some conditions.
 
-Such a condition is a dtype, a state, a memory layout or an order of calls. A decorator from `inside.wrappers`, which is
-placed directly above the target's `def`, makes the mistake. The choice of decorators depends on the target's signature,
-on the settings of `self` that its body reads, and on the values that parameters and settings have while the check runs
-(`inside.recordings`). `numerics` makes further mutants of behaviour, by changing expressions in the body.
+Such a condition is a dtype, a state, a memory layout or an order of calls. The mistake is made by a decorator from
+`inside.wrappers`, which is placed directly above the target's `def`. The choice of decorators depends on the target's
+signature, on the settings of `self` that its body reads, and on the values that parameters and settings have while the
+check runs (`inside.recordings`). `numerics` makes further behavioural mutants by changing expressions in the body.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def inside_files() -> dict[str, bytes]:
 
 
 def with_decorator(data: bytes, target: Target, decorator: str) -> bytes:
-    """Return a file with another decorator directly above the target's `def`.
+    """Return the content of a file with another decorator directly above the target's `def`.
 
     Args:
         data: The content of the file that contains the target.
@@ -72,16 +72,16 @@ def decorator(module: str, name: str, *settings: object) -> str:
     """Return a Python expression for a decorator that is defined in `inside`.
 
     Args:
-        module: The name of its module.
+        module: The name of the module in `inside` that defines it.
         name: The name of the decorator.
-        settings: Its arguments.
+        settings: The arguments of the decorator.
     """
     arguments = ", ".join(map(repr, settings))
     return f'__import__("{PLACE}.{module}", fromlist=["{module}"]).{name}({arguments})'
 
 
 def behavioural_mutants(data: bytes, target: Target, calls: Sequence[RecordedCall]) -> Iterator[tuple[Mutant, bool]]:
-    """Yield each mutant of a target's behaviour, and whether it is certain to be wrong (see `Behaviour.certain`).
+    """Yield each behavioural mutant of a target, and whether it is certain to be wrong (see `Behaviour.certain`).
 
     Args:
         data: The content of the file that contains the target.

@@ -1,13 +1,15 @@
 """Certificates: the results of the audit of a task, and the thresholds that a task must meet.
 
-A certificate records the audit digest of its task and `AUDITOR`, and is stale when either has changed. The file
-`certificate.json` in a paper's folder contains the certificates of the paper's tasks, by task name.
+A certificate records the audit digest of its task (a hash of everything that an audit reads) and `AUDITOR`. It is stale
+when either has changed. The file `certificate.json` in a paper's folder contains the certificates of the paper's tasks,
+by task name.
 
 An audit runs a task's check on the reference implementation, which is called the golden, and on variants of it:
 
 - rewrites, other correct implementations; the rewrite `plain` need only pass the ordinary cases;
 - wrong versions, which contain a plausible mistake; some of them fail only in edge cases;
-- mutants, which contain a generated mistake: in one expression or, for mutants of behaviour, only for some inputs;
+- expression mutants, which contain a generated mistake in one expression;
+- behavioural mutants, which contain a generated mistake that matters only for some inputs;
 - cheats, answers that need no understanding of the task.
 """
 
@@ -170,7 +172,7 @@ class Visible(Record):
         files: The number of files that contain them.
         lines: The total number of lines of these functions.
         results_hold: Whether the golden reproduces the logged results.
-        rejected: The number of mutants of one expression that the check rejects.
+        rejected: The number of expression mutants that the check rejects.
         shown: The number of rejected mutants that change the logged results.
         decided: The number of rejected mutants that do not change the results, but violate a sentence that a solver
             reads.
@@ -196,8 +198,8 @@ class Visible(Record):
         found = []
         if self.functions < METHOD_FUNCTIONS or self.files < METHOD_FILES or self.lines < METHOD_LINES:
             found.append(
-                f"{self.functions} functions with {self.lines} lines in {self.files} files are masked; the minimum is "
-                f"{METHOD_FUNCTIONS} functions, {METHOD_LINES} lines and {METHOD_FILES} files"
+                f"too little is masked (functions: {self.functions}, lines: {self.lines}, files: {self.files}); the "
+                f"minimum is {METHOD_FUNCTIONS} functions, {METHOD_LINES} lines and {METHOD_FILES} files"
             )
         if not self.results_hold:
             found.append(
@@ -205,8 +207,8 @@ class Visible(Record):
             )
         if self.undecided:
             found.append(
-                f"{len(self.undecided)} rejected mutants neither change the logged results nor violate a sentence of "
-                "the task's texts"
+                "number of rejected mutants that neither change the logged results nor violate a sentence of the "
+                f"task's texts: {len(self.undecided)}"
             )
         return tuple(found)
 
@@ -240,27 +242,28 @@ class Certificate(StoredRecord):
         digest: The audit digest of the task.
         auditor: The value of `AUDITOR` at the time of the audit.
         seeds: The number of seeds. Rewrites other than `plain` run under at most 25 of them.
-        sandbox: The name of the back end.
+        sandbox: The name of the sandbox back end.
         golden: The results of repeated runs of the golden.
         mask_rejected: Whether an ordinary case rejects the masked repository.
         rewrites: The results for the rewrites.
         wrong: The results for the wrong versions.
         cheats: The results for the cheats.
-        mutation: The results for the mutants of one expression.
-        behavioural: The results for the mutants of behaviour; None except in the function tier.
+        mutation: The results for the expression mutants.
+        behavioural: The results for the behavioural mutants; None except in the function tier.
         leak: The largest share of the answer in a single file of the workspace.
         missing: Literals and names that the golden uses, but that are not in the workspace.
         proposed_tolerance_factor: The factor by which to multiply the tolerance so that it separates correct from wrong
             code best; None if no factor is proposed.
         cost: The cost of the check.
-        oracles: The names of the check's variables and functions whose values or results are a target's result; None if
-            not measured.
+        oracles: The names of variables of the check that contain a target's result, and of functions of the check that
+            return it; None if not measured.
         fixed_inputs: The share of cases that have the same observation under another seed or that an empty answer
             passes; None if not measured.
         tier: The tier of the task.
         visible: The evidence that a solver can find out everything that the check requires; None except in the method
             tier.
-        runs: The `runs_digest` of the task; empty if an older version wrote the certificate.
+        runs: The `runs_digest` of the task, a hash of everything that an audit reads except the texts for solvers;
+            empty if an older version of lmrbench wrote the certificate.
     """
 
     task: str
@@ -295,7 +298,7 @@ class Certificate(StoredRecord):
         """The reasons why the task cannot ship; empty for a good task."""
         found = []
         if self.golden.flakes:
-            found.append(f"the golden differs from itself in {self.golden.flakes} of {self.golden.cases} cases")
+            found.append(f"repeated runs of the golden differ in {self.golden.flakes} of {self.golden.cases} cases")
         if not self.mask_rejected:
             found.append("the check accepts the masked repository")
         for item in self.rewrites:
@@ -314,15 +317,15 @@ class Certificate(StoredRecord):
         found += [f"the check accepts the cheat that {item.name}" for item in self.cheats if item.correct]
         found += [f"the check contains an oracle: {name} gives the target's result" for name in self.oracles or ()]
         if self.tier != "twin" and len(self.rewrites) < 3:
-            found.append(f"{len(self.rewrites)} rewrites, fewer than 3")
+            found.append(f"too few rewrites: {len(self.rewrites)}; the minimum is 3")
         if self.tier != "twin" and all(item.name != PLAIN for item in self.rewrites):
             found.append(f"no rewrite is named {PLAIN}")
         if self.tier != "twin" and len(self.wrong) < 8:
-            found.append(f"{len(self.wrong)} wrong versions, fewer than 8")
+            found.append(f"too few wrong versions: {len(self.wrong)}; the minimum is 8")
         if self.mutation.score < MUTATION_SCORE:
             found.append(f"mutation score {self.mutation.score:.3f}, below {MUTATION_SCORE}")
         if self.behavioural is not None and self.behavioural.score < MUTATION_SCORE:
-            found.append(f"behavioural score {self.behavioural.score:.3f}, below {MUTATION_SCORE}")
+            found.append(f"rejected share of behavioural mutants: {self.behavioural.score:.3f}, below {MUTATION_SCORE}")
         refuted = (*self.mutation.refuted, *(self.behavioural.refuted if self.behavioural is not None else ()))
         found += [f"the mutant {name} is declared equivalent, but the check rejects it" for name in refuted]
         if self.leak.share > LEAK_SHARE:
@@ -353,7 +356,7 @@ def read_runs(task: Task) -> Certificate | None:
 
 
 def _stored(task: Task) -> Certificate | None:
-    """Return the stored certificate of a task, or None if there is none by this version of the auditor."""
+    """Return the stored certificate of a task, or None if this version of the auditor has not written one."""
     entry = _read(task).get(task.name)
     if entry is None:
         return None
@@ -366,7 +369,7 @@ def _stored(task: Task) -> Certificate | None:
 
 
 def why_none(task: Task) -> str:
-    """Return the reason why `read_certificate` returns None."""
+    """Return the reason why `read_certificate` returns None, as the predicate of a sentence about the task."""
     entry = _read(task).get(task.name)
     if not isinstance(entry, dict):
         return "has not been audited yet"

@@ -1,7 +1,7 @@
 """Audit the draws of forensic tasks in a suite: the published draws, or new ones.
 
-In a forensic task, a solver finds a few changes of a program by means of its logs. A draw picks these changes from the
-pool of a paper.
+In a forensic task, a solver finds a few changes to a program by means of its logs. A draw picks these changes from the
+pool of possible changes that a paper's folder contains.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from lmrbench.tasks.selection import select_with_draws
 def audit_draws(
     suite: Path, patterns: Iterable[str], fresh: int | None, sandbox: str, workers: int | None, stages: Stages
 ) -> list[AuditedDraw]:
-    """Test whether draws are fair (see `grading.forging`), and measure how much two threads change their logs.
+    """Test whether draws are fair (see `grading.forging`), and how much their logs differ between one and two threads.
 
     Args:
         suite: The folder of the suite.

@@ -1,9 +1,9 @@
 """Fuzzing: search for inputs, other than a check's own cases, that distinguish a variant of the code from the golden.
 
 The golden is the reference implementation. It and the variant run on *widened* cases, which are variations of the
-check's cases (`inside.widening`). A case counts only if the golden returns finite values that double precision
-confirms; otherwise the correct result is unknown. If no such case distinguishes a variant from the golden, the variant
-is taken to have no visible effect.
+check's cases (`inside.widening`). A case counts only if the golden returns finite values, and a run in double precision
+confirms them; otherwise the correct result is unknown. If no such case distinguishes a variant from the golden, the
+variant is taken to have no visible effect.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ def told_apart(
     """Find widened cases in which variants differ from the golden.
 
     Args:
-        laboratory: The laboratory of the task.
+        laboratory: The laboratory that runs the task's check.
         variants: The files of the repository with each variant, by the variant's name.
         owner: The owner of the variants' code. Workers are shared only between jobs of the same owner.
 
     Returns:
-        The first such case and the difference, as a text, for each variant that differs, by the variant's name.
+        For each variant that differs, by its name: a text with the first such case and the difference.
     """
     if not variants:
         return {}

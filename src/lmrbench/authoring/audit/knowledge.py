@@ -73,7 +73,8 @@ def oracles(laboratory: Laboratory) -> tuple[str, ...]:
         observe=laboratory.observing + _WATCHED.format(place=PLACE, targets=targets),
     )
     [(_, outcome)] = laboratory.observe("oracles", [job])
-    # For each name, one entry per case in which it occurs and a target returns: whether its value is a target's result.
+    # For each name and each case in which the name occurs and a target returns: whether the name's value is a result of
+    # the target.
     found: dict[str, list[bool]] = defaultdict(list)
     for case in outcome.cases:
         if case.status == "observed":

@@ -91,7 +91,7 @@ class Laboratory:
         task: The audited task.
         seeds: The seeds under which the golden was observed.
         pool: The workers that run trials.
-        advance: Called with the name of a stage, the number of its finished jobs, and their total.
+        advance: Called with the name of a stage, the number of its finished jobs, and the number of all its jobs.
         imports: The installed packages that the task imports.
         goldens: The golden's observations, by seed.
         observing: The source code of the check's `observe`.
@@ -194,7 +194,7 @@ class Laboratory:
         seeds_for_costly: int | None = None,
         until: Until = "all",
     ) -> tuple[Variant, ...]:
-        """Run each variant under each seed, and return the results by variant.
+        """Run each variant under each seed, and return one result for each variant.
 
         Args:
             stage: The name of the stage, for `advance`.
@@ -261,7 +261,7 @@ class Laboratory:
         )
 
     def _share_of_limits(self, trial: Trial, result: TrialResult) -> float:
-        """Return the largest share that a run used of one of the time limits for submissions."""
+        """Return the largest share of a time limit for submissions that a run used."""
         golden = self._golden(trial)
         shares = [case.seconds / limit for case, limit in zip(result.outcome.cases, case_seconds(golden), strict=False)]
         return max([result.outcome.processor_seconds / check_seconds(golden), *shares])

@@ -59,7 +59,7 @@ class Missing(Record):
 
     Attributes:
         literals: The source code of each literal.
-        names: The names. Some of them may be names of a library.
+        names: The names. Some of them may belong to a library.
     """
 
     literals: tuple[str, ...]
@@ -158,7 +158,7 @@ def _targets(task: Task) -> Iterator[tuple[Target, FunctionNode]]:
 
 
 def _worst(pieces: Sequence[_Excerpt], bodies: Iterable[int]) -> Leak:
-    """Return the file that contains the largest share of any of these bodies (first on ties)."""
+    """Return, as a leak, the excerpt that contains the largest share of any of these bodies (the first on ties)."""
     told = [(round(piece.shares.get(body, 0.0), 4), piece.place) for piece in pieces for body in bodies]
     share, place = max(told, key=lambda item: item[0], default=(0.0, ""))
     return Leak(share=share, place=place if share else "")

@@ -2,7 +2,7 @@
 
 A mutant is a file of the golden with one change in the body of a target (a masked function). Operators generate the
 changes. There are two tables of operators: one in `source.expressions` for general mistakes in one expression, and one
-in `numerics` for expressions that give other results only for extreme values.
+in `numerics` for changes that matter only for extreme values, ties and masked NaN.
 """
 
 from __future__ import annotations

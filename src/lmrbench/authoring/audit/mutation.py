@@ -1,9 +1,9 @@
 """Mutation testing of a check: count how many generated mistakes (mutants) in the reference (the golden) it rejects.
 
-Mutants of one expression come from `source.expressions`. Mutants of behaviour, which are wrong only for some inputs or
-in some states, come from `behaviours` and `numerics`. Ordinary cases run first, and only mutants that survive all cases
-run under further seeds. A surviving mutant of behaviour counts only if it is certainly wrong, or if a widened case (see
-`fuzzing`) distinguishes it from the golden.
+Expression mutants, which have a mistake in one expression, come from `source.expressions`. Behavioural mutants, which
+are wrong only for some inputs or in some states, come from `behaviours` and `numerics`. Ordinary cases run first, and
+only mutants that survive all cases run under further seeds. A surviving behavioural mutant counts only if it is
+certainly wrong, or if a widened case (see `fuzzing`) distinguishes it from the golden.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def mutations(laboratory: Laboratory) -> tuple[Mutation, Mutation]:
     """Run all mutants of a task against its check.
 
     Returns:
-        The results for mutants of one expression, and for mutants of behaviour.
+        The results for expression mutants, and those for behavioural mutants.
 
     Raises:
         TaskError: The task's list of equivalent mutants is invalid.
@@ -60,10 +60,10 @@ def mutations(laboratory: Laboratory) -> tuple[Mutation, Mutation]:
 
 
 def expression_mutation(laboratory: Laboratory, others: Sequence[Mutant] = ()) -> Mutation:
-    """Run all mutants of one expression against the check of a task, and return the results.
+    """Run all expression mutants of a task against its check, and return the results.
 
     Args:
-        laboratory: The laboratory of the task.
+        laboratory: The laboratory that runs the task's check.
         others: Mutants of other kinds that the task's list of equivalent mutants may also contain.
 
     Raises:
@@ -75,7 +75,7 @@ def expression_mutation(laboratory: Laboratory, others: Sequence[Mutant] = ()) -
 
 
 def _behavioural(laboratory: Laboratory) -> tuple[tuple[Mutant, ...], frozenset[str]]:
-    """Return all mutants of behaviour, and the ids of those that are certainly wrong."""
+    """Return all behavioural mutants, and the ids of those that are certainly wrong."""
     calls = _recorded(laboratory)
     files = repository_files(laboratory.task)
     found = {mutant.id: mutant for mutant in mutants(laboratory.task, NUMERICS)}
@@ -117,7 +117,7 @@ class _Trials:
         self.until = until
         self.golden = {**repository_files(laboratory.task), **beside}
         self.by_ordinary: set[str] = set()
-        # Mutants that fail in every case. Any check rejects them, so mutants of behaviour among them do not count.
+        # Mutants that fail in every case. Any check rejects them, so behavioural mutants among them do not count.
         self.stillborn: set[str] = set()
 
     def mutation(self, every: Sequence[Mutant], declared: set[str], certain: frozenset[str] | None) -> Mutation:

@@ -90,7 +90,7 @@ def difference_of_exponents(node: ast.Call, names: Names) -> Iterator[ast.AST]:
 
 
 def mask_by_product(node: ast.Call, names: Names) -> Iterator[ast.AST]:
-    """Yield a product with the mask in place of `masked_fill` or `where`. It does not remove NaN and infinities."""
+    """Yield a product with the mask in place of `masked_fill` or `where`. The product keeps NaN and infinities."""
     name = call_name(node)
     if name == "masked_fill" and isinstance(node.func, ast.Attribute) and len(node.args) == 2:
         parts = {"x": node.func.value, "m": node.args[0], "v": node.args[1]}
@@ -136,7 +136,7 @@ def _is_keyed(node: ast.Call) -> bool:
 
 
 def chained_default(node: ast.Compare, names: Names) -> Iterator[ast.AST]:
-    """Yield `not x` for `x is None`, which treats zero, false and empty values as absent."""
+    """Yield `not x` for `x is None`. The mutant treats zero, false and empty values as absent."""
     is_none = len(node.ops) == 1 and isinstance(node.comparators[0], ast.Constant) and node.comparators[0].value is None
     if is_none and isinstance(node.ops[0], ast.Is):
         yield ast.UnaryOp(ast.Not(), node.left)

@@ -1,6 +1,6 @@
-"""Subjects: the facts about a target (a masked function) that determine its mutants of behaviour (see `behaviours`).
+"""Subjects: the facts about a target (a masked function) that determine its behavioural mutants (see `behaviours`).
 
-They come from the definition of the target and from recorded calls.
+The facts come from the definition of the target and from recorded calls.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Slot:
 
 @dataclass(frozen=True)
 class Subject:
-    """The facts about a target that determine its mutants of behaviour.
+    """The facts about a target that determine its behavioural mutants.
 
     Attributes:
         target: The file and qualified name of the target.

@@ -40,8 +40,8 @@ def audited(
     Args:
         tasks: The tasks to audit.
         seeds: The number of seeds. The seeds are the same on every machine, so that certificates can be compared.
-        pool: The workers to run in.
-        advance: Called with a stage's name, the number of steps done, and their total.
+        pool: The workers that run the audits.
+        advance: Called with the name of a stage, the number of its finished steps, and the number of all its steps.
         write: Whether to store each certificate in the folder of the task's paper.
     """
     for task in tasks:
@@ -81,7 +81,7 @@ def quick_shortfalls(task: Task, advance: Advance) -> tuple[str, ...]:
     """Audit a task under a few seeds, and return the reasons why it cannot ship. The certificate is not stored.
 
     Args:
-        task: The task. An error that prevents the audit is returned as a shortfall.
+        task: The task to audit. If an error prevents the audit, the error is returned as the only reason.
         advance: See `audited`.
     """
     try:
@@ -151,7 +151,7 @@ def shortfalls(
     """Return the reasons why each task cannot ship, by task id.
 
     Args:
-        every_task: All tasks of the same tier. A workspace must not contain the answer to a task of another paper.
+        every_task: All tasks of the same tier. Their answers must not be in the workspaces of other papers' tasks.
         tasks: The tasks to report.
         certificates: The valid certificate of each task, or None, by task id.
     """

@@ -1,12 +1,15 @@
 """The audit of tasks of the method and twin tiers.
 
-It makes the same measurements as the audit of the function tier, but it runs no mutants of behaviour (mistakes that
-matter only for some inputs), does not measure rounding, and proposes no tolerance.
+It makes the same measurements as the audit of the function tier, but it runs no behavioural mutants (generated
+mistakes that matter only for some inputs), does not measure rounding errors, and proposes no tolerance.
 
-A method task masks all functions that implement a method, and gives solvers the logged results of an experiment. Its
-check must not require anything that the texts and these results leave open: each mutant (a generated mistake) that it
-rejects must violate a sentence or change the results. The texts need not state constants. A twin is a task made from an
-altered paper. It has the same check as its original, whose certificate covers mutants of behaviour.
+A method task masks all functions that implement a method, and gives solvers the logged results of an experiment. The
+check must not require anything that these results and the texts for solvers leave open: each expression mutant (a
+mistake in one expression) that it rejects must change the results or violate a sentence of the texts. The texts need
+not state constants, because the results determine them.
+
+A twin is a task made from an altered paper. It has the same check as its original, the task on the unaltered paper. The
+original's certificate covers behavioural mutants.
 """
 
 from __future__ import annotations
@@ -40,10 +43,10 @@ def audit_of_tier(
     """Audit a task of the method or twin tier, and return its certificate.
 
     Args:
-        task: The task.
+        task: The task to audit.
         seeds: The seeds to draw cases with.
-        pool: The workers to run in.
-        advance: Called with the name of a stage, the number of its finished jobs, and their total.
+        pool: The workers that run the jobs.
+        advance: Called with the name of a stage, the number of its finished jobs, and the number of all its jobs.
 
     Raises:
         TaskError: The golden fails its own check.

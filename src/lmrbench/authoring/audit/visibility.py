@@ -39,9 +39,9 @@ def visibility(task: Task, mutation: Mutation, pool: WorkerPool, advance: Advanc
 
     Args:
         task: The method task.
-        mutation: The audit's results for the task's mutants of one expression.
-        pool: The workers to run in.
-        advance: Called with the name of a stage, the number of its finished jobs, and their total.
+        mutation: The audit's results for the task's expression mutants (mistakes in one expression).
+        pool: The workers that run the jobs.
+        advance: Called with the name of a stage, the number of its finished jobs, and the number of all its jobs.
 
     Raises:
         TaskError: `decided/<task>.toml` is invalid (see `deciding_sentences`) or names an unknown mutant.
@@ -74,7 +74,7 @@ def visibility(task: Task, mutation: Mutation, pool: WorkerPool, advance: Advanc
 
 
 class DecidingSentence(NamedTuple):
-    """A sentence in the texts for solvers which implies that certain mutants are wrong.
+    """A sentence in the texts for solvers that implies that certain mutants are wrong.
 
     Attributes:
         text: The sentence.

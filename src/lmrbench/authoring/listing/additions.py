@@ -1,4 +1,4 @@
-"""Find the new definitions in a version of a package, their papers and callers, and whether they need a GPU."""
+"""Find the new definitions in a version of a package: papers named near them, callers, and whether they need a GPU."""
 
 from __future__ import annotations
 
@@ -59,13 +59,14 @@ class Addition(Record):
 def additions(files: Mapping[str, bytes], package: Package, before: Package) -> list[Addition]:
     """Return the new definitions of a version, except copies of old code, overloads, and definitions inside functions.
 
-    Definitions with a paper come before those without. In each group, definitions in a new folder or file come before
-    the others. Both parts are sorted by paper. Among the definitions of one paper, those that need a GPU come last.
+    Definitions with a paper come before those without. In each of these two groups, definitions in a new folder or file
+    come before the others. Within these parts, the order is by paper, and of one paper's definitions, those that need a
+    GPU come last.
 
     Args:
         files: All files of the version, by path, including its documentation.
         package: The definitions of the version.
-        before: The definitions of the earlier version.
+        before: The definitions of an earlier version, to compare with.
     """
     places = [place for place in absent(package, before, package.definitions) if not copied(package, before, place)]
     uses, papers = Uses(package), _Papers(files, package, before, places)

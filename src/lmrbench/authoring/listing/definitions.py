@@ -22,8 +22,8 @@ from lmrbench.tasks.model import Target
 Kind = Literal["function", "class", "method"]
 # Bodies with fewer lines are so common that two equal ones may have different origins.
 FEWEST_LINES = 3
-# The smallest share of common lines at which a removed and a new definition count as the same: with the same name, and
-# with different names.
+# The smallest share of common lines at which a removed and a new definition count as the same: for definitions with the
+# same name, and for those with different names.
 SAME_NAME, OTHER_NAME = 0.6, 0.8
 
 
@@ -81,7 +81,7 @@ class Module:
     Attributes:
         tree: Its syntax tree.
         text: Its source code.
-        definitions: Its functions, classes and methods, including those inside of top-level `if` and `try` statements.
+        definitions: Its functions, classes and methods, including those inside top-level `if` and `try` statements.
     """
 
     tree: ast.Module
@@ -181,7 +181,7 @@ def absent(package: Package, other: Package, places: Iterable[Target]) -> list[T
 
 def _likeness(left: Counter[str], right: Counter[str]) -> float:
     total = left.total() + right.total()
-    # Counting the common lines is slow. There are at most as many as the shorter body has lines, so this bound is
+    # Counting the common lines is slow. Their number is at most that of the shorter body's lines, so this bound is
     # checked first.
     if not total or 2 * min(left.total(), right.total()) < SAME_NAME * total:
         return 0.0

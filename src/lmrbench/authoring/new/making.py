@@ -148,7 +148,7 @@ def _recorded(wanted: NewTask, files: Mapping[str, bytes], say: Say, advance: Ad
     advance(f"{wanted.command}: recording calls of {wanted.target}", 0, None)
     calls = record({**files, **drafting.files_beside(wanted.beside, files)}, wanted.target, wanted.command)
     most = f" ({MOST_CALLS} is the limit; later calls are ignored)" if len(calls) == MOST_CALLS else ""
-    say(f"{wanted.command}: {len(calls)} calls of the target recorded{most}")
+    say(f"calls of the target recorded during {wanted.command}: {len(calls)}{most}")
     return calls
 
 
@@ -165,7 +165,7 @@ def _copied(wanted: NewTask, repository: Path, say: Say) -> Mapping[str, bytes]:
         return folder_files(folder)
     for path, data in files.items():
         drafting.write_new(folder / path, data)
-    say(f"{folder}: {len(files)} files")
+    say(f"files copied to {folder}: {len(files)}")
     for path, reason in left_out.items():
         say(f"  left out {path}: {reason}")
     return files
@@ -188,7 +188,7 @@ def _fetched(wanted: NewTask, say: Say, advance: Advance) -> Tree:
     else:
         tree = Tree(wanted.folder, pinned(wanted.source or ""), folder_files(overlay) if overlay.is_dir() else {})
     fetch(tree.source, lambda done, total: advance(str(tree.source), done, total))
-    say(f"{tree.source}: {len(tree.places):,} files")
+    say(f"files in {tree.source}: {len(tree.places):,}")
     return tree
 
 

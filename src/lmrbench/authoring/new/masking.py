@@ -1,4 +1,4 @@
-"""Mask functions of any repository (replace their bodies by `raise NotImplementedError`), and show the changes."""
+"""Mask functions of any repository (replace their bodies with `raise NotImplementedError`), and show the changes."""
 
 from __future__ import annotations
 

@@ -178,15 +178,15 @@ def _obstacle(target: Target, files: Mapping[str, bytes], calls: Sequence[Call])
     function = find(files[target.file], target.qualname)
     arguments = function.node.args
     if arguments.vararg or arguments.kwarg or arguments.posonlyargs:
-        return "some of its arguments can't be passed by name"
+        return "some arguments of the target can't be passed by name"
     if any(not hasattr(parent, "bases") for parent in function.parents):
-        return "it is defined inside another function"
+        return "the target is defined inside another function"
     for call in calls:
         if call.result.data is None:
-            return f"its result, of type {call.result.type}, is not plain data"
+            return f"the target's result, of type {call.result.type}, is not plain data"
         for name, value in call.arguments.items():
             if value.data is None:
-                return f"its argument {name}, of type {value.type}, is not plain data"
+                return f"the target's argument {name}, of type {value.type}, is not plain data"
             if hidden := [item for item in value.left_out if not item.startswith("_") or item == "_modules"]:
                 return f"the attribute {hidden[0]} of {value.type} is not plain data"
     return ""

@@ -1,8 +1,8 @@
-"""A decorator that records the calls of a function. `recording` adds it to the function in a copy of its repository.
+"""A decorator that records the calls of a function.
 
-Each call is stored as a JSON line, in the format described by `recording.Call`. Arguments are stored as they were
-before the call. Values that are not plain data (numbers, strings, arrays, and lists and dicts of these) are not stored;
-only their type is.
+The module `recording` adds it to the function in a copy of the repository. Each call is stored as a JSON
+line, in the format described by `recording.Call`. Arguments are stored as they were before the call. Of values that are
+not plain data (numbers, strings, arrays, and lists and dicts of these), only the type is stored.
 """
 
 from __future__ import annotations

@@ -23,13 +23,13 @@ class Invocation:
     """One call of a function.
 
     Attributes:
-        function: The called function.
+        function: The function to call.
         values: The arguments of the call, by name.
         owner: The object or class that the function belongs to, if it is a method.
     """
 
     def __init__(self, function: Callable[..., Any], signature: inspect.Signature, *given: Any) -> None:
-        """Bind arguments to a function. `given` is the tuple of positional and the dict of keyword arguments."""
+        """Bind arguments to a function. `given` is a tuple of positional arguments and a dict of keyword arguments."""
         self.function = function
         self.bound = signature.bind(*given[0], **given[1])
         self.bound.apply_defaults()
@@ -80,7 +80,7 @@ Decorator = Callable[..., Callable[[Callable[..., Any]], Callable[..., Any]]]
 
 
 def behaviour(change: Callable[..., Any]) -> Decorator:
-    """Return a decorator whose arguments are `settings`; it replaces each call by `change(call, *settings)`."""
+    """Make a decorator with arguments: `@name(*settings)` replaces each call by `change(call, *settings)`."""
 
     def with_settings(*settings: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
