@@ -44,7 +44,7 @@ class SourceError(LmrbenchError):
 
 
 class RecordError(LmrbenchError):
-    """A file of records cannot be read or written. The message names the file, and the line if there is one."""
+    """A file of records cannot be read or written. The message names the file and any line at fault."""
 
 
 class ServiceError(LmrbenchError):

@@ -1,7 +1,8 @@
 """Read and write files safely: atomic writes, locks, no symbolic links, and a private cache folder.
 
 A run folder may come from an untrusted source, so symbolic links in it are not followed. The cache folder contains the
-machine's seed, the key that signs grades, and the results of reference code, so other users must not read or write it.
+seed with which this machine grades answers, the key that signs grades, and the results of reference code, so other
+users must not read or write it.
 An `OSError` other than `FileNotFoundError` becomes a `RecordError` that names the file.
 """
 
@@ -138,8 +139,8 @@ def locked(folder: Path) -> Iterator[None]:
     """Lock a run folder for this process; the lock is released when the context or the process ends.
 
     Raises:
-        RecordError: Another process holds the lock (the message names it), or the file system does not support
-            locks.
+        RecordError: Another process holds the lock (the message names the process), or the file system does not
+            support locks.
     """
     with _one_line(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -163,7 +164,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def _holder(fd: int) -> str:
-    """Return the process named in a lock file, in brackets for a message, or "" if the file names none."""
+    """Return a note in brackets on the process that a lock file names, or "" if the file names none."""
     held = os.pread(fd, 200, 0).decode("utf-8", "replace")
     return f" ({held})" if re.fullmatch(r"process \d+ on [\w.-]+", held) else ""
 

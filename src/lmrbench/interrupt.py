@@ -18,7 +18,10 @@ def raise_interrupted(number: int, frame: object) -> None:
 
 @contextmanager
 def as_keyboard_interrupt() -> Iterator[None]:
-    """Turn SIGINT and SIGTERM into a KeyboardInterrupt, which ends Inspect's evaluation, and then raise Interrupted."""
+    """Turn SIGINT and SIGTERM into a KeyboardInterrupt, and raise Interrupted when it has ended the context.
+
+    A KeyboardInterrupt makes Inspect, the framework that calls models, end an evaluation cleanly.
+    """
     numbers = (signal.SIGINT, signal.SIGTERM)
     came: list[int] = []
 
@@ -41,7 +44,7 @@ def as_keyboard_interrupt() -> Iterator[None]:
 
 @contextmanager
 def as_cancellation() -> Iterator[None]:
-    """Make SIGINT and SIGTERM cancel the main task of `asyncio.run`, which ends it cleanly, and raise Interrupted."""
+    """Make SIGINT and SIGTERM cancel the main task of `asyncio.run`, and raise Interrupted when the task has ended."""
     # `asyncio.run` cancels its main task only on SIGINT, and only if SIGINT has Python's default handler.
     handlers = {
         signal.SIGINT: signal.default_int_handler,

@@ -78,8 +78,8 @@ class GrowingFile:
         """Yield the number, place and content of each complete line since the last call, except empty lines.
 
         Args:
-            forget: called if reading starts at the beginning of the file or the file does not exist, so that the caller
-                can discard the lines of earlier calls.
+            forget: a function that is called if reading starts at the beginning of the file or the file does not exist,
+                so that the caller can discard the lines of earlier calls.
 
         Raises:
             RecordError: the path is a link or not a regular file, or it cannot be read.

@@ -1,4 +1,4 @@
-"""Report progress: on a terminal by progress bars, otherwise by lines that are printed at regular intervals."""
+"""Report progress: with progress bars on a terminal, otherwise with lines that are printed at regular intervals."""
 
 from __future__ import annotations
 
@@ -77,9 +77,9 @@ def lines_of_progress(line: Callable[[], str], out: TextIO | None = None) -> Ite
 
 @contextmanager
 def progress_bars() -> Iterator[Progress]:
-    """Show progress bars on standard error while the context is open, or print lines if that is not a terminal.
+    """Show progress bars on standard error while the context is open.
 
-    If progress reports are disabled, nothing is shown.
+    If standard error is not a terminal, lines are printed instead. If progress reports are disabled, nothing is shown.
     """
     # Imported here, because `lmrbench --help` imports this module and Rich is slow to import.
     from rich.console import Console

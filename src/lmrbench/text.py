@@ -1,4 +1,4 @@
-"""Format text for people: untrusted text for a terminal, counts with their nouns, and suggestions for wrong names."""
+"""Format text for people: untrusted text for terminals, counts with their nouns, and suggestions for misspelt names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 def printable(text: str, lines: bool = False) -> str:
-    r"""Replace each character that a terminal would interpret or not show with an escape, such as `\x1b`.
+    r"""Escape each character that a terminal would interpret or hide, for example as `\x1b`.
 
     Args:
         text: Untrusted text.
@@ -24,6 +24,6 @@ def counted(count: int, noun: str) -> str:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return "; did you mean X?" with the known name most similar to a wrong name, or "" if none is similar."""
+    """Return "; did you mean X?", where X is the known name most similar to `name`, or "" if none is similar."""
     found = difflib.get_close_matches(name, list(known), n=1)
     return f"; did you mean {found[0]}?" if found else ""

@@ -138,7 +138,7 @@ ONLY_LOGS = 'only_logs = ["`weights` counts from one."]\n'
 
 
 def test_only_a_prompt_states_what_only_the_results_tell(paper, pool):
-    file, told = paper / "task.toml", "## What only the logged results tell\n\n- `weights` counts from one."
+    file, told = paper / "task.toml", "## Facts that only the logged results reveal\n\n- `weights` counts from one."
     list(audited([method(paper)], 1, pool, lambda *_: None, write=True))
     file.write_text(file.read_text() + ONLY_LOGS)
     task = method(paper)

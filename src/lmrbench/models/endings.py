@@ -53,7 +53,7 @@ class ProviderError(UnansweredError):
 
 
 class AgentCrashError(UnansweredError):
-    """The agent's program failed before any model call succeeded."""
+    """The agent's program failed before its first model call."""
 
     status: AnswerStatus = "agent_crash"
 
@@ -144,10 +144,10 @@ def answer_text(events: Sequence[Event]) -> str:
 
 
 def declined(events: Sequence[Event]) -> str:
-    """Return a message, with the reason if known, if the model refused or its answer was filtered.
+    """Return a message that the model refused or that its answer was filtered, with the reason if known.
 
     Returns:
-        The message; "" if the model neither refused nor was filtered.
+        The message; "" if the model did not refuse and its answer was not filtered.
     """
     calls = model_calls(events)
     ended = output_ending(calls[-1].output) if calls and not calls[-1].error else Ending("answered")
@@ -189,7 +189,7 @@ def unanswered_ending(sample: EvalSample) -> Ending:
         return Ending(noted["status"], noted["detail"])
     if fault := provider_fault(sample.events):
         return Ending("provider_error", fault)
-    return Ending("machine_error", one_line(sample.error.message) if sample.error else "it has no score")
+    return Ending("machine_error", one_line(sample.error.message) if sample.error else "the sample has no score")
 
 
 def output_ending(output: ModelOutput) -> Ending:

@@ -1,9 +1,9 @@
 """Agents that solve tasks in a workspace: Inspect's ReAct agent with or without a plan, coding agents, or any program.
 
-An agent that is a program runs inside the sandbox of its sample, which is one attempt at a task. It reaches the model
-through Inspect's bridge on the sandbox's loopback interface, with the API of OpenAI, Anthropic or Google. If a program
-fails before its first model call, AgentCrashError is raised. If it fails later, the state of the workspace counts as
-its answer.
+Inspect is the framework through which lmrbench calls models. An agent that is a program runs inside the sandbox of its
+sample, which is one attempt at a task. It reaches the model through Inspect's bridge on the sandbox's loopback
+interface, with the API of OpenAI, Anthropic or Google. If a program fails before its first model call, AgentCrashError
+is raised. If it fails later, the state of the workspace counts as its answer.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ async def _until_the_bridge_listens() -> None:
 
 
 def _at_most(turns: int) -> GenerateFilter:
-    """Return a filter that ends the sample before a model call that would exceed the number of turns."""
+    """Return a filter that ends the sample before a model call that would exceed the maximum number of turns."""
 
     async def check(
         model: Model,

@@ -1,10 +1,11 @@
 """Supervise samples: check the provider, limit the working time, and classify faults.
 
-A sample is one attempt at a task, or at the tasks of one session of an agent. A small request checks the provider
-before the first sample, and again after a call to the provider has failed. If the request fails, all samples are
-recorded as unanswered at once, instead of failing one after another. A model call that is in progress when the limit on
-working time is reached may finish, because its output is paid for and a slow server is not the model's fault. Only the
-provider's own timeouts limit such a call.
+A sample is one attempt at a task. If an agent solves several tasks in one session, that is, in one workspace and one
+conversation, the sample is one attempt at all of them. A small request checks the provider before the first sample, and
+again after a call to the provider has failed. If the request fails, all samples are recorded as unanswered at once,
+instead of failing one after another. A model call that is in progress when the limit on working time is reached may
+finish, because its output is paid for and a slow server is not the model's fault. Only the provider's own timeouts
+limit such a call.
 """
 
 from __future__ import annotations
@@ -161,8 +162,8 @@ def program_ended(command: str, returncode: int, stderr: str) -> None:
     """
     if returncode and not model_calls(transcript().events):
         last = " / ".join(line.strip() for line in stderr.strip().splitlines()[-3:])
-        said = f"exit code {returncode}" + (f": {last}" if last else f" of {command}")
-        hint = "; if a file of this machine is missing, add --mount FOLDER" if _NOT_THERE.search(last) else ""
+        said = f"the program failed with exit code {returncode}" + (f": {last}" if last else f" (command: {command})")
+        hint = "; if its sandbox lacks files of this machine, add --mount FOLDER" if _NOT_THERE.search(last) else ""
         raise AgentCrashError(said + hint)
 
 

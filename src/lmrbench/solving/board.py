@@ -1,8 +1,8 @@
 """The board of a run: a display of finished samples, samples under way, costs, and the estimated time left.
 
-A sample is one attempt at a task, or at the tasks of one session of an agent. On a terminal, the board is redrawn every
-second. If standard error is not a terminal, a one-line summary is printed at regular intervals. With --quiet, nothing
-is shown.
+A sample is one attempt at a task. If an agent solves several tasks in one session, that is, in one workspace and one
+conversation, the sample is one attempt at all of them. On a terminal, the board is redrawn every second. If standard
+error is not a terminal, a one-line summary is printed at regular intervals. With --quiet, nothing is shown.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Prompts: the single message of the prompt setting, and the first message of an agent's conversation.
+"""Write prompts: the only message to a model in the prompt setting, and the first message to an agent.
 
 The targets are the functions that a task asks for, the goal files contain them, and the context files are other files
 that a task shows. A prompt that is too long is cut in this order: the end of the paper, the context files (the last one
@@ -129,7 +129,7 @@ def _closing(task: Task, inputs: Inputs, form: PromptForm) -> str:
     targets = ", ".join(f"`{target}`" for target in task.targets)
     others = f"\n\n{also_masked(task)}" if inputs != "paper" and task.siblings else ""
     told = "".join(f"\n- {sentence}" for sentence in task.only_logs)
-    logs = f"\n\n## What only the logged results tell\n{told}" if told else ""
+    logs = f"\n\n## Facts that only the logged results reveal\n{told}" if told else ""
     asked = f"\n## Instruction\n\n{task.instruction.strip()}{logs}{others}\n\n{rules(task)}\n"
     if form == "paper":
         return asked

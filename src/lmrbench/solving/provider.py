@@ -1,8 +1,8 @@
-"""An Inspect sandbox environment that runs agents in a `session.AgentSession` instead of a Docker container.
+"""An Inspect sandbox environment that runs agents in a namespace (`AgentSession`) instead of a Docker container.
 
 Any Inspect task can use it with `sandbox="bubblewrap"`. In a sample's metadata, `packages` lists the packages that are
-visible in the sandbox, separated by commas. `requirements` lists their requirements, such as `torch>=2.4`, one per
-line.
+visible in the sandbox, separated by commas. `requirements` lists the required versions of the packages, such as
+`torch>=2.4`, one per line.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ class BubblewrapConfig(BaseModel, frozen=True):
     Attributes:
         shown: folders of this machine to mount read-only for the agent's program.
         secrets: folders that must not be visible.
-        memory_mb: memory in MiB for all processes together; see `SessionLimits`.
-        processes: number of concurrent processes; see `SessionLimits`.
+        memory_mb: maximum memory of all processes together, in MiB; see `SessionLimits`.
+        processes: maximum number of concurrent processes; see `SessionLimits`.
     """
 
     shown: tuple[str, ...] = ()
@@ -88,7 +88,7 @@ class BubblewrapSandboxEnvironment(SandboxEnvironment):
 
     @classmethod
     def config_deserialize(cls, config: dict[str, Any]) -> BaseModel:
-        """Convert a configuration from the form that it has in a log."""
+        """Restore a configuration that was read from a log."""
         return BubblewrapConfig(**config)
 
     def default_polling_interval(self) -> float:

@@ -1,9 +1,9 @@
 """Run one system on the suite: Inspect's `eval_set` collects answers, which are graded as they arrive.
 
-The run folder contains the files that `lmrbench grade` writes, `usage.jsonl`, `progress.jsonl` if agents were traced,
-and Inspect's logs in `logs/`. Model output is cached in `cache/`, so that a resumed run repeats no request. A sample
-(one attempt at a task) that has no answer because the provider or this machine failed has a line in `usage.jsonl` but
-no grade. Running the same command again retries it.
+The run folder contains the files that `lmrbench grade` writes, `usage.jsonl`, Inspect's logs in `logs/`, and, if
+snapshots of agents' workspaces were taken, `progress.jsonl`. Model output is cached in `cache/`, so that a resumed run
+repeats no request. A sample (one attempt at a task) that has no answer because the provider or this machine failed has
+a line in `usage.jsonl` but no grade. Running the same command again retries it.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def solve(
         grader: the grader of the whole suite.
         chosen: the tasks to solve.
         suite: the suite's folder.
-        set_aside: if the folder contains grades made by another installation, called with their number. Such grades are
-            moved to `grades.unverified.jsonl`.
+        set_aside: a function that is called if the folder contains grades made by another installation, with their
+            number. Such grades are moved to `grades.unverified.jsonl`.
 
     Returns:
         The run, reduced to the chosen tasks and samples.

@@ -125,7 +125,7 @@ def unit_tests(
     run_folder: str | None = None,
     system: str | None = None,
 ) -> Scorer:
-    """Grade answers and score them by three values: `correct`, `robust` and `cases`.
+    """Grade answers and score them with three values: `correct`, `robust` and `cases`.
 
     `correct` is 1 if every ordinary case matches, `robust` is 1 if the edge cases match as well, and `cases` is the
     share of cases that match.
@@ -309,7 +309,7 @@ def _score(submission: Submission, result: Grade, ending: Ending, traced: Mappin
 class SuiteTasks(dict[str, Task]):
     """A mapping from ids to the tasks of a suite.
 
-    Forensic tasks, which ask for a few changes hidden in a program, are created when they are first looked up.
+    Forensic tasks, which ask to find a few changes in a program, are created when they are first looked up.
     """
 
     def __init__(self, suite: Path) -> None:

@@ -1,9 +1,10 @@
 """A namespace in which an agent works. Its files and processes exist until it is closed.
 
 The namespace is isolated like the sandbox for grading (see `sandbox.backends.bubblewrap`): it has no network except its
-own loopback interface, and contains neither the user's home folder nor the suite. The system, the interpreter and the
-packages that the task imports are visible, all read-only. The folders that an agent may write to are private and in
-memory. The program `inside.session` runs in the namespace and serves requests on a Unix socket.
+own loopback interface, and contains neither the user's home folder nor the suite (the tasks and their solutions). The
+system, the interpreter and the packages that the task imports are visible, all read-only. The folders that an agent may
+write to are private and in memory. The program `inside.session` runs in the namespace and serves requests on
+a Unix socket.
 """
 
 from __future__ import annotations
@@ -51,8 +52,8 @@ class SessionLimits:
     """Limits on all commands of a session together.
 
     Attributes:
-        memory_mb: memory in MiB, including files in memory.
-        processes: number of concurrent processes.
+        memory_mb: maximum memory in MiB, including that of files in memory.
+        processes: maximum number of concurrent processes.
     """
 
     memory_mb: int = 8192
@@ -73,7 +74,7 @@ class AgentSession:
 
     Attributes:
         user: the id of the user that commands run as.
-        environment: the variables that commands see.
+        environment: the environment variables of all commands.
     """
 
     def __init__(
@@ -160,7 +161,7 @@ class AgentSession:
             command: the program and its arguments.
             data: the standard input.
             cwd: the working directory; relative paths start at the workspace.
-            environment: further variables.
+            environment: further environment variables of the command.
             limit: the number of bytes that are kept of each output stream.
 
         Raises:
@@ -263,10 +264,10 @@ async def _frames(stream: SocketStream) -> AsyncIterator[tuple[int, bytes]]:
 
 
 def _other_names(python: Path) -> list[tuple[str, str]]:
-    """Return the symbolic links in an interpreter's folder that point to it, such as python3, each with its target.
+    """Return the links in an interpreter's folder that point to the interpreter, such as python3, each with its target.
 
-    Virtual environments may refer to the interpreter by such a link. Nothing is returned for the system's interpreters,
-    because the whole of /usr is visible anyway.
+    Virtual environments may refer to the interpreter by such a symbolic link. Nothing is returned for the system's
+    interpreters, because the whole of /usr is visible anyway.
     """
     if python.parent.is_relative_to("/usr"):
         return []

@@ -66,7 +66,7 @@ def lmr_bench(
 
     Args:
         tasks: Task ids, papers, categories or globs, separated by commas; all tasks if empty.
-        tier: function, method, forensic or twin; ids select tasks of any tier.
+        tier: Kind of tasks: function, method, forensic or twin. A full task id selects a task of any tier.
         fresh: In the forensic tier, the seed of newly drawn tasks, which replace the published ones.
         seed: Seed of the checks' cases; this machine's own seed by default.
         suite: core, real, live, all, or the folder of your own suite.
@@ -160,8 +160,8 @@ def work(suite: str, agent: str, command: str, turns: int, time_limit: float | N
 
     Args:
         suite: the suite's folder.
-        agent: see `solver_agent`.
-        command: see `solver_agent`.
+        agent: the name of an agent; see `solver_agent`.
+        command: the command line of an agent, or ""; see `solver_agent`.
         turns: the maximum number of model calls.
         time_limit: maximum seconds of working time for a sample; None for no limit.
         trace_progress: whether to take a snapshot of the workspace after every turn.
@@ -245,7 +245,7 @@ def _metadata(items: Sequence[SuiteTask], settings: Settings) -> dict[str, objec
 def _sandbox(settings: Settings, suite: Path) -> SandboxEnvironmentSpec:
     for folder in settings.mount:
         if not folder.startswith("/") or not Path(folder).exists():
-            raise UsageError(f"mount: {folder}: must be an absolute path that exists")
+            raise UsageError(f"mount: {folder} is not an absolute path, or does not exist")
     if settings.agent_sandbox == "bubblewrap":
         if settings.agent_image:
             raise UsageError("agent_image works with docker only; with bubblewrap, mount the folder of the program")

@@ -24,7 +24,7 @@ from lmrbench.runs.records import UNANSWERED, Snapshot, Usage
 
 
 def write_usage(folder: Path, system: str, expected: set[tuple[str, int]], stopped: str) -> list[Usage]:
-    """Write `usage.jsonl`, and `progress.jsonl` if samples were traced, from the logs of a run.
+    """Write `usage.jsonl`, and `progress.jsonl` if snapshots were taken, from the logs of a run.
 
     If several attempts at a sample are logged, the last one counts, but an answer is never replaced by a failure.
 
@@ -106,7 +106,7 @@ def _usages(sample: EvalSample, system: str) -> Iterator[Usage]:
 
 
 def _snapshots(sample: EvalSample, system: str) -> list[Snapshot]:
-    """Return the scorer's verdict on each snapshot, with the cost up to the start of the next model call."""
+    """Return the scorer's result for each snapshot, with the cost up to the start of the next model call."""
     calls = turns(sample.events)
     found = []
     for verdict in _noted(sample).get("snapshots", ()):

@@ -1,6 +1,6 @@
 """Apply `from __future__ import annotations` to single functions by quoting their annotations.
 
-The functions of a submission that has this import may be copied into a file that does not. Adding the import there
+The functions of a submission that has this import may be copied into a file that lacks it. Adding the import there
 would affect every function of the file. Turning the annotations of the copied functions into strings has the same
 effect on these functions alone.
 """

@@ -82,7 +82,7 @@ def may_hold_reasoning(text: str) -> bool:
 
 
 def unwrapped(text: str) -> str | None:
-    """Return the code in a text that is a JSON object: its only value, or the value of a key such as `code`.
+    """Return the code from a text that is a JSON object: the only value of the object, or that of a key such as `code`.
 
     Returns None if the text is not such an object.
     """

@@ -1,8 +1,9 @@
-"""Report the edits of a candidate, a submitted file, that were not copied into the masked file of the repository.
+"""Report the edits in a candidate (a submitted file) that were not copied into the repository.
 
-`transplant` copies only the targets (the functions that a task asks for) and the code that they need. A scope is the
-body of the module, or of a class that contains a target. If the candidate's scope repeats no definition of the masked
-file except targets, it is treated as a fragment, and the definitions that it lacks are not reported.
+`transplant` copies only the targets (the functions that a task asks for) and the code that they need. It copies them
+into the masked file, which is the repository's file without the bodies of the targets. A scope is the body of the
+module, or of a class that contains a target. If the candidate's scope repeats no definition of the masked file except
+targets, it is treated as a fragment, and the definitions that it lacks are not reported.
 """
 
 from __future__ import annotations

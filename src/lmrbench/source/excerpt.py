@@ -21,7 +21,7 @@ _INDENT = "    "
 def excerpt(masked: str, answered: str, qualnames: Sequence[str]) -> str:
     """Return the targets of an answered file, with the statements that the transplant added to it.
 
-    Those inside a class are returned below the header of the class.
+    Code from inside a class is returned below the header of the class.
 
     Args:
         masked: The file without the bodies of the targets.

@@ -1,8 +1,8 @@
 """Mutation operators that each make one mistake in an expression or a statement, for example a forgotten minus.
 
-The audit of a task applies them to the targets, which are the functions that the task asks for. An operator takes a
-node from the body of a target and yields nodes that may replace it. Besides the usual operators, there are some for
-numerical code.
+The audit of a task applies them to the targets (the functions that the task asks for), to test whether the task's check
+rejects the mistakes. An operator takes a node from the body of a target and yields nodes that may replace it. Besides
+the usual operators, there are some for numerical code.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from lmrbench.source.syntax import FunctionNode
 
-# Methods and functions that are easily confused. Either one of a pair is replaced by the other.
+# Pairs of methods or functions that are easily confused. The operator replaces either one of a pair by the other.
 _EXCHANGED = (
     ("mean", "sum"), ("max", "min"), ("amax", "amin"), ("argmax", "argmin"), ("cummax", "cummin"),
     ("softmax", "log_softmax"), ("sigmoid", "logsigmoid"), ("exp", "log"), ("std", "var"), ("any", "all"),

@@ -215,7 +215,7 @@ def measured(
     parents: tuple[DefinitionNode, ...],
     siblings: list[ast.stmt],
 ) -> Function:
-    """Determine the offsets of a definition, and return both as a `Function`.
+    """Determine the offsets of a definition, and return the definition with its offsets as a `Function`.
 
     Args:
         source: The file that contains the definition.

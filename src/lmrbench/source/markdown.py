@@ -45,7 +45,7 @@ class Block:
     """A fenced block.
 
     Attributes:
-        start: The index of the first line of its content. This is the line of the fence if code follows on that line.
+        start: The index of the first line of its content. This is the line of the fence if code follows the fence.
         end: The index of the line after the block and its closing fence.
         language: The language that the fence names, in lower case; "" if it names none.
         closed: Whether a fence closes the block.

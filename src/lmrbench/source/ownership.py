@@ -1,7 +1,10 @@
 """Rename a submission's own helpers if the repository uses their names for something else.
 
 This is done only if the submission is a fragment. If it repeats most of the repository's file, a helper that differs
-from the file's is an edit of the repository, and such edits are not transplanted.
+from the file's is an edit of the repository, and such edits are not copied.
+
+The candidate is the submitted file. The masked file is the repository's file without the bodies of the targets, which
+are the functions that a task asks for. A scope is the body of the module, or of a class that contains a target.
 """
 
 from __future__ import annotations
@@ -39,7 +42,7 @@ def own_names(
     """Rename the candidate's helpers that its targets need, if the masked file uses their names for something else.
 
     Args:
-        candidate: The candidate's file.
+        candidate: The submitted file.
         scopes: The scopes that are in both the masked file and the candidate, the module first.
         pairs: The targets, each with its definition in both files.
         elsewhere: The names of targets in other files, and of classes and functions that contain such targets. These
@@ -83,7 +86,7 @@ def _is_whole_file(scopes: Sequence[Scope]) -> bool:
     """Return whether the candidate repeats most names of the masked file other than the targets.
 
     The module's docstring counts as one name. In a class that contains a target, all other members together count as
-    one name, which is repeated if most of these members are.
+    one name; it counts as repeated if the candidate repeats most of these members.
     """
     module, *classes = scopes
     found = [name in module.candidate.binds for entry in module.mask.entries for name in entry.binds]
@@ -96,7 +99,10 @@ def _is_whole_file(scopes: Sequence[Scope]) -> bool:
 
 
 def _is_other(entry: ScopeEntry, module: Scope, name: str) -> bool:
-    """Return whether an entry is the candidate's own helper, not a copy or a stub of the masked file's definition."""
+    """Return whether a statement of the candidate binds a name to a helper of its own.
+
+    A copy or a stub of the masked file's definition of the name is not such a helper.
+    """
     theirs = [other.node for other in module.mask.entries if name in other.binds]
     node = entry.node
     match node:

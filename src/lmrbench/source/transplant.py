@@ -3,7 +3,7 @@
 The targets are the functions that a task asks for. The masked file is the repository's file without the bodies of the
 targets, and the candidate's file is the submitted code. The transplant copies:
 
-- the candidate's text of each target;
+- the text of each target in the candidate's file;
 - module-level statements and imported names that the copied code needs and the masked file does not define;
 - members of a target's class that the copied code uses and the class in the masked file lacks;
 - statements that modify a copied name (`TABLE[0] = 1`, `TABLE.append(1)`).
@@ -308,7 +308,8 @@ def _new_imports(mask: ParsedSource, new: ParsedSource, module: Scope, imports: 
 def _by_position(scope: Scope, entries: Iterable[ScopeEntry]) -> dict[int, list[ScopeEntry]]:
     """Group entries by the index in the masked body at which they are inserted.
 
-    This is the index of the first holder, or a later one if an entry depends on a statement at or after the holder.
+    This is the index of the first holder (a statement that contains a target), or a later one if an entry depends on a
+    statement at or after the holder.
     """
     first = scope.mask.body.index(scope.mask.holders[0])
     ready = {name: position + 1 for position, node in enumerate(scope.mask.body) for name in bound(node)}
