@@ -181,7 +181,7 @@ def test_functions_and_methods_become_tasks_whose_masks_are_computed(clone, tmp_
         assert b"weighted" not in shown
     assert "## Abstract\n\nWe soften maxima.\n\n## 1 Method\n\nA softened maximum." in smooth.files.summary
     assert "3-Pool Ing: weights.pt: weights" in reasons(found)
-    assert "pool_ing/smooth: no check: the suite core has no task of this paper" in reasons(found)
+    assert "pool_ing/smooth: no check: the suite core has no task for this paper" in reasons(found)
 
 
 def test_the_same_clone_gives_the_same_bytes(clone, tmp_path):

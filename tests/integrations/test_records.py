@@ -223,9 +223,9 @@ def test_records_in_every_spelling_and_none_that_hides_the_others(tmp_path):
     fay = "human_evaluation/fay.json: label"
     assert said == Counter(
         [
-            f"{fay} 1: human_judge_result: '3' is not from 0 to 2 (dee also gives 0)",
+            f"{fay} 1: human_judge_result: '3'; expected 0 to 2, because dee also uses 0",
             f"{fay} 2: contradicts an earlier label of eve; left out",
-            f"{fay} 3: human_judge_result: '4' is not from 1 to 3",
+            f"{fay} 3: human_judge_result: '4'; expected 1 to 3",
             f"{fay} 4: agent_type, model_name: unknown system 'openhands_agent', 'gpt5'",
             f"{fay} 5: paper_index, function_index: expected whole numbers",
             f"{fay} 6: not a JSON object",
@@ -380,5 +380,5 @@ def test_a_clone_with_its_benchmarks_gives_the_regression_of_table_5(published_c
     (without,) = [item for item in recomputed_from(published_clone).figures if item.place == "Table 5"]
     assert (without.comparison, without.note) == (
         "not recomputable",
-        "needs the benchmark folders, and the unit tests of OpenHands with three models",
+        "needs the benchmark folders, and unit-test results of OpenHands with three models",
     )

@@ -98,7 +98,10 @@ cp -r "$(dirname "$0")/answer/." {workspace}
 
 
 def folder_name(task: Task) -> str:
-    """Return a task's folder name, such as `dpo__preference_loss`. Harbor expects all tasks in one folder."""
+    """Return a task's folder name, such as `dpo__preference_loss`.
+
+    The name contains the paper, because Harbor expects all tasks in one folder.
+    """
     return f"{task.paper.slug}__{task.name}"
 
 
@@ -163,7 +166,7 @@ def _base() -> str:
 
 
 def _canonical(found: Mapping[str, str]) -> dict[str, str]:
-    """Return the versions of packages by the canonical names of the packages."""
+    """Return the versions of packages, by canonical package name."""
     return {canonicalize_name(name): version for name, version in found.items()}
 
 
@@ -182,7 +185,7 @@ def _configuration(task: Task, inputs: Inputs) -> str:
             "artifacts": [f"{WORKSPACE}/{name}" for name in carried],
             "task": {
                 "name": f"lmrbench/{folder_name(task)}",
-                "description": f"Reproduce functions of: {task.paper.title}",
+                "description": f'Implement functions from the paper "{task.paper.title}"',
                 "keywords": [task.category, task.tier],
             },
             "metadata": {

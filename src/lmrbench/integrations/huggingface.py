@@ -169,15 +169,15 @@ _TEXT = """
 # {name}
 
 Tasks of lmrbench: can language models and agents reproduce the key functions of papers on language models? Each row is
-a task: a summary of the paper, an instruction, and the goal files with the functions masked. Answers are graded by
-`lmrbench grade`, which runs them in a sandbox and compares their results with those of the reference. The rows do not
-contain the checks.
+a task: a summary of the paper, an instruction, and the goal files, in which the bodies of the functions to write are
+removed. Answers are graded by `lmrbench grade`, which runs them in a sandbox and compares their results with those of
+the reference. The rows do not contain the checks.
 
 | category | tasks |
 |---|---|
 {counts}
 
-`files` contains the masked goal files and the files shown as context, and `targets` names the functions to write.
+`files` contains the goal files and the files shown as context, and `targets` names the functions to write.
 `digest` identifies the version of the task.
 
 {tiers}

@@ -1,4 +1,4 @@
-"""lmrbench's task, scorers and sandbox for the framework Inspect, which finds them by the entry points `inspect_ai`."""
+"""lmrbench's task, scorers and sandbox for the framework Inspect, which loads them through an entry point."""
 
 from lmrbench.judging.scoring import judge
 from lmrbench.solving.provider import BubblewrapSandboxEnvironment

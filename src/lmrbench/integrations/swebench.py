@@ -74,7 +74,7 @@ def read_predictions(path: Path, tasks: Mapping[str, Task]) -> list[Submission]:
 def _values(path: Path) -> Iterator[tuple[dict[str, Any], str]]:
     """Yield each prediction in a file, with its place for error messages.
 
-    From a JSON Lines file without predictions, yield each object instead.
+    The objects of a JSON Lines file are yielded even if they are not predictions.
     """
     first = next(submitted_lines(path), None)
     if first is None:
@@ -109,7 +109,7 @@ def _object(value: object, place: str) -> tuple[dict[str, Any], str]:
 
 
 def _is_mapping(values: Mapping[str, Any]) -> bool:
-    """Return whether an object maps instance ids to predictions or patches. False for a prediction itself."""
+    """Return whether an object maps instance ids to predictions or patches. Returns False for a single prediction."""
     return "instance_id" not in values and any(
         "model_patch" in item if isinstance(item, dict) else isinstance(item, str) and "\n+++ " in item
         for item in values.values()

@@ -1,8 +1,8 @@
-"""Tasksets for the library `verifiers` and the trainers that use it.
+"""Tasksets for `verifiers`, a library for reinforcement learning with language models, and for its trainers.
 
 In `LmrBenchTaskset`, a model answers one message with a function. In `LmrBenchAgentTaskset`, an agent works in a
 container. The packages in `environments/` export these tasksets. Answers are graded on the trainer's machine, in
-lmrbench's sandbox, on cases that are drawn anew for each answer.
+lmrbench's sandbox, on cases (inputs) that are drawn anew for each answer.
 """
 
 from __future__ import annotations

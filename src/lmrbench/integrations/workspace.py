@@ -15,8 +15,8 @@ from lmrbench.tasks.workspace import export_workspace
 
 ABOUT_TIERS = """\
 A paper may have tasks of several tiers (kinds of tasks). A task of one tier may show functions that a task of another
-tier asks for. Do not train on one, or show it to a solver, and then evaluate on the other. {fields} lists the other
-tiers of each task.
+tier asks for. Do not evaluate a solver on a task if it was trained on, or has seen, a task of the same paper in another
+tier. For each task, {fields} lists the tasks of the same paper in other tiers.
 """
 
 
@@ -49,6 +49,6 @@ def write_each(
         write_task(task, folder, inputs)
         yield folder
     if lines := [f"| {task.id} | {', '.join(task.other_tiers)} |" for task in tasks if task.other_tiers]:
-        table = "\n".join(["| task | other tiers of its paper |", "|---|---|", *lines])
-        text = f"# Tasks of lmrbench\n\n{ABOUT_TIERS.format(fields='The table')}\n{table}\n"
+        table = "\n".join(["| task | tasks of the same paper in other tiers |", "|---|---|", *lines])
+        text = f"# Tasks of lmrbench\n\n{ABOUT_TIERS.format(fields='the table')}\n{table}\n"
         write_whole(to / "README.md", text.encode())

@@ -35,7 +35,7 @@ class MatrixCell:
     def status(self) -> str:
         """The state of the cell.
 
-        It is `robust` if all graded samples are robust, `correct` if all are correct, `wrong` if one is not correct,
+        It is `robust` if all graded samples are robust, `correct` if all are correct, `wrong` if any is not correct,
         `unanswered` if no sample was graded, and "" if there are no samples.
         """
         if self.graded:

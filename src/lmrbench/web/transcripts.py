@@ -98,4 +98,4 @@ def _start(logs: Path) -> tuple[subprocess.Popen[bytes], str]:
             return process, address
     process.kill()
     process.wait()
-    raise UsageError(f"Inspect's viewer does not start; run it yourself to see why: {' '.join(command)}")
+    raise UsageError(f"Inspect's viewer did not start; run it yourself to see why: {' '.join(command)}")

@@ -134,7 +134,7 @@ def _contrast(system: str, sessions: Sequence[LoggedSession], seed: int) -> Cont
     shares /= shares.sum(axis=1, keepdims=True)
     distance = _distance(shares, solved)
     generator = np.random.default_rng(seed)
-    # With the tolerance, a permutation that gives the observed distance counts in spite of rounding errors.
+    # Without the tolerance, rounding errors could exclude permutations whose distance equals the observed one.
     as_far = sum(_distance(shares, generator.permutation(solved)) >= distance - 1e-12 for _ in range(PERMUTATIONS))
     return Contrast(
         system=system,

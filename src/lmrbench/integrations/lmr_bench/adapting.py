@@ -3,10 +3,11 @@
 A check draws cases (inputs) for a function and observes its results. The edition has no inputs for its functions, and
 the checks of lmrbench's own suite `core` cover more than the edition's instructions ask for. `public_checks/` therefore
 has a separate check for each function that can be observed with plain tensors and numbers. These checks have no edge
-cases and do not use parameters that the instruction waives. A check applies to a function of the same paper and name if
-the function takes the check's arguments in the same order, reads only attributes of `self` that the check sets, and
-needs no packages other than those in `PACKAGES`. The module `lmrbench.integrations.lmr_bench.inside.adapter`, which is
-prepended to the check, extracts the function from its file. The appended constant `TARGET` says which function.
+cases and do not use parameters that the instruction says to ignore. A check applies to a function of the same paper and
+name if the function takes the check's arguments in the same order, reads only attributes of `self` that the check sets,
+and needs no packages other than those in `PACKAGES`. The module `lmrbench.integrations.lmr_bench.inside.adapter`, which
+is prepended to the check, extracts the function from its file. The constant `TARGET`, which is appended, names the
+function.
 
 A check in `public_checks/` may define these constants:
 
@@ -95,7 +96,7 @@ def adapted_check(
         paper: The paper as the edition describes it.
         target: The function in the edition's repository.
         instruction: The edition's instruction for the function. Cases that use an option are omitted if the instruction
-            waives the option or does not name it.
+            does not name the option or says to ignore it.
         repository: The contents of the repository's files, by path, with the golden (the reference implementation) of
             the function inserted.
         core: The tasks of the suite `core`.
@@ -110,7 +111,7 @@ def adapted_check(
     tasks = same_paper(paper, core)
     ours = same_function(name, tasks)
     if ours is None:
-        raise TaskError(f"the suite core has no task of this {'function' if tasks else 'paper'}")
+        raise TaskError(f"the suite core has no task for this {'function' if tasks else 'paper'}")
     folder = resources.files("lmrbench.integrations.lmr_bench")
     file = folder / "public_checks" / f"{ours.id.replace('/', '_')}.py"
     if not file.is_file():
@@ -168,9 +169,10 @@ def _settings(check: str) -> dict[str, Any]:
 
 
 def _asked(options: Iterable[str], instruction: str, golden: Iterable[ast.stmt]) -> tuple[str, ...]:
-    """Return the options that occur in the golden and that the instruction names without waiving them.
+    """Return the options that occur in the golden and that the instruction names without saying to ignore them.
 
-    A sentence with "ignore" or "disregard" waives the options that it names, including those in a list below it.
+    If a sentence contains "ignore" or "disregard", the options that it names are to be ignored, including those in a
+    list below it.
     """
     sentences = re.split(r"(?<=[.;!?])\s|\n\s*\n", instruction)
     waived = {word for text in sentences if _WAIVES.search(text) for word in re.findall(r"\w+", text)}
@@ -189,7 +191,7 @@ def _words(title: str) -> str:
 
 
 def _address(url: str) -> str:
-    """Normalize a URL for comparison: to host and path, or to the paper's number if it is an arXiv URL."""
+    """Reduce a URL to its host and path for comparison, or an arXiv URL to the number of the paper."""
     parts = urlsplit(url.casefold())
     if (parts.hostname or "").endswith("arxiv.org") and (number := re.search(r"\d{4}\.\d{4,5}", parts.path)):
         return f"arxiv {number.group()}"
@@ -197,7 +199,7 @@ def _address(url: str) -> str:
 
 
 def _takes(node: FunctionNode, names: Sequence[str], is_method: bool) -> bool:
-    """Return whether a function accepts positional arguments with these names. A single argument may have any name."""
+    """Return whether a function takes positional arguments with these names. A single name is not compared."""
     arguments = node.args
     own = [argument.arg for argument in (*arguments.posonlyargs, *arguments.args)][int(is_method) :]
     required = len(own) - len(arguments.defaults)

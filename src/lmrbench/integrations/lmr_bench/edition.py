@@ -320,7 +320,7 @@ def _why_not_a_name(name: str) -> str:
 def _named_file(benchmark: Benchmark, item: Mapping[str, Any], key: str) -> str:
     path = path_inside(benchmark, item.get(key))
     if path is None:
-        raise TaskError(f"{key}: {item.get(key)!r} is not a path inside the benchmark's folder")
+        raise TaskError(f"{key}: {item.get(key)!r} is not a path inside the paper's folder")
     return path
 
 

@@ -32,7 +32,7 @@ class Remark(Record):
     """A remark on the import, or a reason for an omission.
 
     Attributes:
-        where: The paper's folder, file, function or task that the remark is about.
+        where: The folder of a paper, or the file, function or task that the remark is about.
         reason: The text of the remark.
     """
 
@@ -47,7 +47,7 @@ class ImportedRun(Record):
         folder: The run folder.
         system: The name of the system.
         answers: The number of answers from output trees, which are copies of papers' folders with a system's answers.
-        unit_tests: The number of verdicts of the published unit tests.
+        unit_tests: The number of published results of unit tests.
         judgements: The number of votes of the published judge.
         labels: The number of labels, the categories that people gave to answers.
     """

@@ -283,7 +283,7 @@ def _one(
 
 
 def _copies(code: Mapping[str, bytes], goals: Collection[str]) -> list[tuple[str, str]]:
-    """Return each goal file with each identical copy of it, because a copy would reveal the answer."""
+    """Return the identical copies of goal files, which would reveal answers, as pairs of goal file and copy."""
     pairs = [(goal, path) for goal in sorted(goals) for path in code if path not in goals]
     return [(goal, path) for goal, path in pairs if code[path] == code[goal]]
 

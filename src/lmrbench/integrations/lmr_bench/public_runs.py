@@ -1,6 +1,6 @@
 """Write the published records of the public edition of LMR-BENCH as run folders, one for each system.
 
-A run folder contains the ratings by the published judge and the verdicts of the published unit tests. It also contains
+A run folder contains the published ratings by the judge and the published results of unit tests. It also contains
 the answers from the system's output trees, which are copies of the papers' folders with the answers in them. Grades are
 added by `lmrbench grade`. The labels, which are the categories that people gave to answers, are in one file next to the
 run folders.

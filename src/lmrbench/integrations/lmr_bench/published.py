@@ -1,4 +1,4 @@
-"""Compare the numbers in the LMR-BENCH paper with the published records of LMR-BENCH.
+"""Compare the numbers in the LMR-BENCH paper with the published records of its systems.
 
 The folder `data/` contains the records and the printed numbers, and names their sources.
 """
@@ -70,7 +70,7 @@ class PaperFigure(Record):
 
     @property
     def comparison(self) -> FigureStatus:
-        """How the values compare: `exact` if the recomputed values round to the printed digits."""
+        """Whether the recomputed values match the printed ones: `exact` if they round to the printed digits."""
         if not self.printed:
             return "not printed"
         if not self.recomputed:
@@ -86,7 +86,7 @@ def outcomes() -> tuple[PublishedOutcome, ...]:
 
 
 def figures(known: Sequence[PublishedOutcome]) -> list[PaperFigure]:
-    """Return the numbers in the paper, in its order, together with the values recomputed from the records.
+    """Return the numbers in the order of the paper, together with the values recomputed from the records.
 
     Args:
         known: The records that `outcomes` returns, or the records of a clone of the edition.
@@ -119,7 +119,7 @@ def figures(known: Sequence[PublishedOutcome]) -> list[PaperFigure]:
     both = against(known, "judge", "human")
     for key, name, share in (
         ("agreement", "judge and people agree", both.same),
-        ("conflicts", "one chooses CC and the other LI", both.conflicts),
+        ("conflicts", "judge and people contradict each other (CC and LI)", both.conflicts),
     ):
         value = (_percent(share.count, share.of),) if share.of else ()
         note = f"{share.count} of {share.of}" if share.of else "no answer has both a judgement and a label"
@@ -213,7 +213,7 @@ def _two_annotators(known: Sequence[PublishedOutcome], printed: str) -> PaperFig
     compared = " and ".join(f"{name}: {rate:.1f}" for rate, name in rates)
     return PaperFigure(
         place="Section 5.4",
-        name="one chooses CC and the other LI, mean of two annotators",
+        name="judge and people contradict each other (CC and LI), mean of two annotators",
         printed=(printed,),
         recomputed=(sum(rate for rate, _ in rates) / 2,) if len(rates) == 2 else (),
         note=f"{compared}; the paper does not name the annotators" if len(rates) == 2 else "fewer than two annotators",

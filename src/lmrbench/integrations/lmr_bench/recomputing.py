@@ -1,4 +1,4 @@
-"""Recompute the numbers in the LMR-BENCH paper from the records that come with lmrbench, or from those of a clone."""
+"""Recompute the numbers in the LMR-BENCH paper from the records in lmrbench or in a clone of the public edition."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Recomputed:
 
     Attributes:
         figures: The printed and the recomputed numbers.
-        pairs: The agreement of each pair of published raters, by the names of the two.
+        pairs: The agreement between pairs of published raters (judge, people, unit tests), by the names of the two.
         problems: The records that could not be read, with reasons.
     """
 
@@ -76,7 +76,7 @@ def _with_coefficients(figure: PaperFigure, records: PublicRecords) -> PaperFigu
     ]
     models = {item.system for item in outcomes}
     if len(models) < len(_REGRESSED):
-        why = "needs the benchmark folders, and the unit tests of OpenHands with three models"
+        why = "needs the benchmark folders, and unit-test results of OpenHands with three models"
         return figure.model_copy(update={"note": why})
     fit = fitted(outcomes, shapes)
     values = tuple(item.value for item in fit.coefficients)
@@ -87,7 +87,7 @@ def _with_coefficients(figure: PaperFigure, records: PublicRecords) -> PaperFigu
 
 
 def _shapes(clone: Path) -> dict[str, dict[str, float]]:
-    """Return the structural measures of each function's repository, by "PAPER/FUNCTION" with the numbers of both."""
+    """Return the structural measures of each function's repository, by "PAPER/FUNCTION" (two numbers)."""
     found: dict[str, dict[str, float]] = {}
     try:
         folders = benchmark_folders(clone)

@@ -86,8 +86,8 @@ class PublicRecords:
 
     Attributes:
         clone: The folder of the clone.
-        unit_tests: Whether the answer passes its unit test, by answer.
-        judgements: The judgements by answer.
+        unit_tests: For each answer with a unit test, whether it passes.
+        judgements: The categories and reasons that the judge gave, by answer.
         labels: The labels by answer, at most one for each annotator.
         outputs: The paths of output trees relative to the clone, by system and number of the paper.
         logs: The paths of folders with OpenHands logs relative to the clone, by system.
@@ -104,7 +104,7 @@ class PublicRecords:
 
     @property
     def answers(self) -> list[PublicAnswer]:
-        """The answers that have a verdict, a judgement or a label, sorted."""
+        """The answers that have a unit-test result, a judgement or a label, sorted."""
         return sorted({*self.unit_tests, *self.judgements, *self.labels})
 
     @property
@@ -139,7 +139,7 @@ class PublicRecords:
 
 @dataclass
 class _Found:
-    """The records read so far; see `PublicRecords`. Labels are converted when all annotators' scales are known."""
+    """The records read so far; see `PublicRecords`. Labels are converted last, when each annotator's scale is known."""
 
     clone: Path
     tests: Mapping[int, Mapping[str, int]]
@@ -166,7 +166,7 @@ def read_records(clone: Path) -> PublicRecords:
     """Read all records in a clone of the edition's repository.
 
     Args:
-        clone: The clone.
+        clone: The folder of the clone.
 
     Returns:
         The records, and a problem for each file, line or label that can't be read.
@@ -197,7 +197,7 @@ def read_records(clone: Path) -> PublicRecords:
     if not (found.unit_tests or found.judgements or labels or found.outputs):
         raise UsageError(
             f"{clone}: no published records found; expected a clone of the edition's repository with the folders "
-            f"{PEOPLE}, {JUDGES} and {UNIT_TESTS} in results"
+            f"{PEOPLE}, {JUDGES} and {UNIT_TESTS} in its folder results"
         )
     return PublicRecords(
         clone, found.unit_tests, found.judgements, labels, found.outputs, found.logs, tuple(found.problems)
@@ -356,8 +356,8 @@ def _labels(found: _Found) -> dict[PublicAnswer, list[PublicLabel]]:
     for place, answer, annotator, value, comment in found.given:
         scale = _SCALE_FROM_0 if annotator in from_0 else _SCALE
         if value not in scale:
-            also = f" ({annotator} also gives 0)" if annotator in from_0 else ""
-            found.problem(place, f"human_judge_result: {value!r} is not from {min(scale)} to {max(scale)}{also}")
+            also = f", because {annotator} also uses 0" if annotator in from_0 else ""
+            found.problem(place, f"human_judge_result: {value!r}; expected {min(scale)} to {max(scale)}{also}")
             continue
         label = PublicLabel(annotator, scale[value], comment)
         known = next((item for item in labels.get(answer, ()) if item.annotator == annotator), None)

@@ -1,7 +1,8 @@
-"""Read the sessions of agents, each the work of an agent on a task, and count their actions by kind.
+"""Read the sessions of agents, and count the actions in them by kind.
 
-The kinds are those in the LMR-BENCH paper's figures on agents. Sessions are read from Inspect's logs in run folders,
-from OpenHands event folders, and from the published records. Copies of a session are counted once.
+A session is the work of one agent on one task. The kinds of actions are those in the LMR-BENCH paper's figures on
+agents. Sessions are read from Inspect's logs in run folders, from OpenHands event folders, and from the published
+records. Copies of a session are counted once.
 """
 
 from __future__ import annotations
@@ -70,10 +71,10 @@ class LoggedSession(Record):
 
     Attributes:
         system: The name of the system.
-        task: The task of the session; its paper, for a session of the public edition.
+        task: The task of the session or, in LMR-BENCH's public edition, the paper.
         solved: Whether the agent solved the task, or None if unknown.
         counts: The number of actions by kind, without zeros.
-        repeated: Whether the published results use another session of this system and paper.
+        repeated: Whether the published results use another session of this system and paper instead.
         copies: The number of copies of the session that were found.
     """
 
@@ -122,7 +123,7 @@ def sessions_of_events(*folders: Path) -> list[LoggedSession]:
     events is used.
 
     Args:
-        folders: Folders with event folders at any depth. The name of each is used as the name of the system.
+        folders: Folders that contain event folders at any depth. A folder's name is used as the name of its system.
 
     Returns:
         The sessions, without copies.
@@ -171,17 +172,15 @@ def sessions_of(runs: Sequence[Run], events: Sequence[Path], outcomes: Path | No
         logged = with_outcomes(logged, outcomes)
     found = [item for run in runs for item in sessions_of_run(run)] + logged
     if not found:
-        raise UsageError(
-            f"{', '.join(str(run.folder) for run in runs)}: no logs of agents found; name run folders of agents"
-        )
+        raise UsageError(f"{', '.join(str(run.folder) for run in runs)}: no logs of agents found; name runs of agents")
     return found
 
 
 def with_outcomes(sessions: Iterable[LoggedSession], file: Path) -> list[LoggedSession]:
     """Add the outcomes in a CSV file to sessions.
 
-    The file has the columns `task` (the path of a session's folder, or one of the folder names in it), `solved` (yes
-    or no) and optionally `system`. A session with several rows counts as solved if all of them say yes.
+    The file has the columns `task` (the path of a session's folder, or one of the folder names in that path), `solved`
+    (yes or no) and optionally `system`. A session with several rows counts as solved if all of them say yes.
 
     Args:
         sessions: Sessions, as `sessions_of_events` returns them.
@@ -212,7 +211,7 @@ def with_outcomes(sessions: Iterable[LoggedSession], file: Path) -> list[LoggedS
 
 
 def published_sessions() -> list[LoggedSession]:
-    """Return the published sessions. A session counts as solved if all recorded functions of its paper pass."""
+    """Return the published sessions. A session counts as solved if all unit tests recorded for its paper pass."""
     solved = solved_papers(outcomes())
     found = []
     for system, paper, is_named, counts in actions_of_sessions():
@@ -257,7 +256,7 @@ def recorded_sessions(records: PublicRecords) -> list[LoggedSession]:
 
 
 def _kinds_of_events(events: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the kind of each action. Since its version 1, OpenHands records tools instead of kinds of actions."""
+    """Yield the kind of each action. Since version 1, OpenHands records tools instead of kinds of actions."""
     for event in events:
         if event.get("source") != "agent":
             continue

@@ -108,7 +108,7 @@ def paper_measures(names: Iterable[str], goals: Iterable[bytes]) -> dict[str, fl
 
     Args:
         names: The paths of all files.
-        goals: The content of each goal file, a file that contains functions to write.
+        goals: The contents of the goal files, which contain the functions to write.
 
     Returns:
         The measures by the names in `MEASURES`.

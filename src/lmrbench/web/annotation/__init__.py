@@ -1,1 +1,1 @@
-"""Annotation in the browser, where people label answers: queues of items, stored labels, results and pages."""
+"""Annotation, in which people label answers in the browser: queues of items, stored labels, results and pages."""

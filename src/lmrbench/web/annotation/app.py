@@ -1,7 +1,7 @@
 """The web pages of an annotation: forms for annotators, and pages with progress and disputes for the lead.
 
 In an annotation, several people label the same items, which are answers under opaque names. The lead is the person who
-organizes it. Calibration items are answers with a known verdict, which all annotators label first. Users authenticate
+organizes it. Calibration items, whose categories are known, are labelled first by all annotators. Users authenticate
 with the token in their personal link; the token is then stored in a cookie. Pages for annotators never show systems,
 samples, grades or votes. No part of a URL is used as a path.
 """
@@ -80,7 +80,7 @@ class Annotation:
         write_results(folder, store, items)
 
     def enter(self, request: Request) -> Response:
-        """Log in a person who opened a personal link: store its token in a cookie, and lead on to the first page."""
+        """Log in a person who opened a personal link: store the link's token in a cookie, and open the first page."""
         token = request.path_params["token"]
         if self.store.person(token) is None:
             raise HTTPException(403, "This link is not valid. Ask the person who sent it to you for the complete link.")
@@ -132,12 +132,12 @@ class Annotation:
         return _redirect("/")
 
     def calibration(self, request: Request) -> Response:
-        """Show the known verdict on a calibration item to an annotator who has labelled it."""
+        """Show the known category of a calibration item to an annotator who has labelled it."""
         name, shared = self._annotator(request)
         found = self._assigned(name, request.query_params.get("item", ""))
         known = self.items[found.item].known
         if known is None or not found.done:
-            raise HTTPException(404, "The known verdict is shown after you label the item.")
+            raise HTTPException(404, "The known category is shown after you label the item.")
         return page("calibration", **shared, **self._shown(self.items[found.item]), content=found.content, known=known)
 
     def dispute(self, request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""Open an annotation: give opaque names to the answers, draw the annotators' queues, and open the database."""
+"""Open an annotation, in which people label answers under opaque names: draw their queues, and open the database."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def open_annotation(
     seed: int,
     calibration: Path | None,
 ) -> Iterator[Annotation]:
-    """Begin an annotation, or resume it. The folder is locked until the context is left.
+    """Begin an annotation, or resume it. The folder is locked until the context ends.
 
     Args:
         folder: The folder of the annotation, with its database and results.
@@ -33,7 +33,7 @@ def open_annotation(
         annotators: The names of the annotators, validated by `queues.check_annotators`.
         overlap: The number of annotators that label each answer.
         seed: The random seed for the opaque names and the queues.
-        calibration: The calibration file, which contains answers with known verdicts; None for no calibration.
+        calibration: The calibration file, which contains answers whose categories are known; None for no calibration.
 
     Yields:
         The annotation.

@@ -1,7 +1,7 @@
 """Draw the queues of annotators from a seed.
 
 An item is an answer under an opaque name. The option --overlap sets the number of annotators that label each item. The
-lengths of the queues differ by at most one. Calibration items, which have a known verdict, are assigned to all
+lengths of the queues differ by at most one. Calibration items, whose categories are known, are assigned to all
 annotators and come first.
 """
 
@@ -29,14 +29,14 @@ MAX_NAME = 100
 
 
 class KnownVerdict(StoredRecord):
-    """A line of a calibration file: the known verdict on an answer of a run, or on code that the line contains.
+    """A line of a calibration file: the known category of an answer in a run, or of code that the line contains.
 
     Attributes:
         task: The id of the task.
         category: The known category.
         error_class: The known error class.
         reason: The explanation that annotators see.
-        code: The code, as in a submission; None if the verdict is on an answer of a run.
+        code: The code, as in a submission; None if the line is about an answer in a run.
         system: The system that gave the answer, if it is in a run.
         sample: The sample number of the answer, if it is in a run.
         annotator: Ignored; accepted because adjudicated labels have this key.
@@ -62,7 +62,7 @@ class Item:
         name: The opaque name.
         answer: The system, task and sample of the answer.
         submission: The submission, which contains the answer's code.
-        known: The known verdict of a calibration item, or None.
+        known: The line of the calibration file, or None if this is not a calibration item.
     """
 
     name: str
@@ -82,8 +82,8 @@ def read_known(
         tasks: The ids of the suite's tasks.
 
     Returns:
-        The known verdict and the submission of each calibration item, by answer. If the line contains the code, the
-        system of the answer is "", which is not the name of any system in a run.
+        The line and the submission of each calibration item, by answer. If the line contains the code, the system of
+        the answer is "", which is not the name of any system in a run.
 
     Raises:
         RecordError: The file has no lines, or a line is damaged, names an unknown task or answer, lacks a reason or
@@ -123,7 +123,7 @@ def items_of(
         seed: The seed of the opaque names.
 
     Returns:
-        The items by opaque name. An answer with a known verdict is used for calibration only.
+        The items by opaque name. An answer whose category is known is used for calibration only.
     """
     return {
         name: Item(name, answer, known[answer][1], known[answer][0])

@@ -1,8 +1,9 @@
 """The database of an annotation: one SQLite file with people, assignments, labels and decisions.
 
-An item is an answer under an opaque name. Each method that changes the database commits the change before it returns.
-An assignment (an item in an annotator's queue) has a version number, which each change increments. A request for a
-change names the version that it is based on, so repeated requests and forms from outdated pages change nothing.
+An item is an answer under an opaque name. A calibration item is an answer whose category is known. Each method that
+changes the database commits the change before it returns. An assignment (an item in an annotator's queue) has a version
+number, which each change increments. A request for a change names the version that it is based on, so repeated requests
+and forms from outdated pages change nothing.
 """
 
 from __future__ import annotations
@@ -198,7 +199,7 @@ class Store:
             if found.version != version or found.done:
                 return found.done and found.content[:3] == content[:3]
             self._keep(found, content, now, "done = 1")
-            # The known verdict is shown after a calibration item is labelled, so its label can't be undone.
+            # The known category is shown after a calibration item is labelled, so its label can't be undone.
             step = (
                 "DELETE FROM steps WHERE annotator = ? AND item = ?"
                 if found.calibration
@@ -233,7 +234,7 @@ class Store:
     def undo(self, annotator: str, step: int) -> None:
         """Take back the last label or skip: its item becomes the next one, with its form filled in as before.
 
-        The label of a calibration item is kept, because the known verdict was shown.
+        The label of a calibration item is kept, because the known category was shown.
 
         Args:
             annotator: The name of the annotator.

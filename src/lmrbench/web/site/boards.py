@@ -1,7 +1,8 @@
-"""The boards of a site, which are tables of results: one for each way of grading, suite and group.
+"""Make the boards of a site, which are tables of results.
 
-Runs were graded in the same way if they have the same suite, harness (the program that runs checks) and sandbox. A
-group is a tier (kind of tasks) in one setting (prompt or agent).
+Each combination of a way of grading, a suite and a group has a board. Runs were graded in the same way if they have the
+same suite, harness (the program that runs checks) and sandbox. A group is a tier (kind of tasks) in one setting (prompt
+or agent).
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def short(text: str) -> str:
 
 
 def page_name(kind: str, *key: str) -> str:
-    """Return the file name of a page. It contains a digest of the key, so it is stable and reveals no user's input."""
+    """Return the file name of a page. It contains a digest of the key, so it is stable and reveals no user input."""
     return f"{kind}-{hashlib.sha256(chr(0).join(key).encode()).hexdigest()[:12]}.html"
 
 

@@ -116,7 +116,7 @@ def _environment() -> Environment:
 
 
 def _drawings(board: Board) -> list[Drawing]:
-    """Return the figures of a board. If it has many systems, they show only those with the highest rates."""
+    """Return the figures of a board. If the board has many systems, only those with the highest rates are shown."""
     rates = rated({item.system: item.rate for item in board.standings})
     dollars = {item.system: item.effort.dollars_per_answer for item in board.standings if item.effort is not None}
     groups = _by_group({item.system: item.categories for item in board.standings})

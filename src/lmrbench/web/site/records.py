@@ -23,7 +23,7 @@ class RunInfo(Record):
         updated: The time of the last grade in the run folder, in UTC.
         made_here: The number of grades that were made by the same installation as the site.
         seeds: The seeds of the grades; empty if they are kept secret.
-        verification: The result of verifying the run's pack (one file with its answers and claimed verdicts) by grading
+        verification: The result of verifying the run's pack (one file with its answers and claimed grades) by grading
             the answers again; None if the run was not verified.
     """
 
@@ -116,8 +116,8 @@ class Audited(Record):
         wrong_rejected: The number of wrong versions (plausible mistakes that come with the task) that the check
             rejects.
         mutants_rejected: The number of mutants with one changed expression or statement that the check rejects.
-        behavioural_rejected: The number of mutants that are wrong only in some regime, such as a dtype or a memory
-            layout, and that the check rejects.
+        behavioural_rejected: The number of mutants that the check rejects among those that are wrong only for certain
+            inputs, such as one dtype or memory layout.
     """
 
     seeds: int
