@@ -1,10 +1,10 @@
 """A pool of workers on a Ray cluster: one actor for each core, each with a warm worker of its own.
 
-A warm worker is a sandboxed process that has imported its packages and runs one job after another. `ClusterPool` has
-the interface of `LocalPool` and gives the same results. Jobs are sent in batches. All jobs of a batch have the same
-owner (the author of their code). Each outcome is returned as soon as it is known. A node sees the code that it runs,
-including the reference solution. The expected results stay with the caller, which compares the outcomes with them. If a
-node is lost, another node runs those of its jobs that have no outcome yet.
+An actor is a process that Ray runs on a node. A warm worker is a sandboxed process that has imported its packages and
+runs one job after another. `ClusterPool` has the interface of `LocalPool` and gives the same results. Jobs are sent in
+batches. All jobs of a batch have the same owner (the author of their code). Each outcome is returned as soon as it is
+known. A node sees the code that it runs, including the reference solution. The expected results stay with the caller,
+which compares the outcomes with them. If a node is lost, another node runs those of its jobs that have no outcome yet.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class ClusterPool:
             isolate: Whether to keep jobs of different owners from running at the same time.
             shared: Whether jobs of different owners may share a worker; see `LocalPool`.
             address: The address of the cluster; by default the value of RAY_ADDRESS. If that is not set, a cluster is
-                started on this machine, and stopped with the pool.
+                started on this machine, and stopped when the pool is closed.
 
         Raises:
             SandboxError: There is no cluster at the address, or a new cluster can't be started.
@@ -225,7 +225,7 @@ class ClusterPool:
 
 
 def _require_answer(address: str) -> None:
-    """Check that HOST:PORT accepts connections. If it didn't, Ray would end this process instead of raising an error.
+    """Check that HOST:PORT accepts connections. If nothing does, Ray ends this process instead of raising an error.
 
     Raises:
         OSError: Nothing accepts connections at this address.

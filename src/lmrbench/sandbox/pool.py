@@ -1,16 +1,18 @@
 """A pool of warm workers on this machine, by default with one running worker for each core.
 
 A warm worker is a sandboxed process that has imported its packages and runs one job after another. It runs only jobs of
-one kind: jobs with the same owner (the author of their code), packages, tree (`lmrbench.sandbox.trees`) and
-environment. It sees only the packages that its jobs import, so that outcomes do not depend on other jobs that run at
-the same time. If jobs of a kind are waiting, a further worker is started for them, unless its start would take more
-than half as long as the waiting jobs. A thread can keep workers of several kinds, so that it need not start a worker
-each time it changes to another kind.
+one kind: jobs with the same owner (the author of their code), packages, tree (a folder with files of a repository; see
+`lmrbench.sandbox.trees`) and environment. It sees only the packages that its jobs import, so that outcomes do not
+depend on other jobs that run at the same time. If jobs of a kind are waiting, another worker is started for them,
+unless starting it would take more than half as long as running the waiting jobs. Each thread of the pool can keep
+workers of several kinds, so that it need not start one whenever its next job is of another kind.
 
-Outcomes are returned in the order in which jobs end. If a worker is lost, its job runs once more in a fresh worker. If
-that worker is lost as well, the candidate (the code that is graded) is at fault, unless a trivial check, the probe
-(`lmrbench.sandbox.probe`), shows that the machine is. A case that timed out, or that was killed from outside lmrbench,
-runs a second time before it counts. During second runs, no other job is started while all cores are busy.
+Outcomes are returned in the order in which jobs end. If a worker is lost (it ended, hung or sent an invalid answer),
+its job runs once more in a fresh worker. If that worker is lost as well, the candidate (the code that is graded) is at
+fault. If the candidate died in its first case, the pool also runs the probe, a trivial check
+(`lmrbench.sandbox.probe`); if the probe fails, the machine is at fault instead. A case that timed out, or whose process
+was killed from outside lmrbench, runs a second time, and the second outcome counts. During these second runs, no other
+job is started while all cores are busy.
 """
 
 from __future__ import annotations
@@ -38,11 +40,11 @@ _Results = queue.SimpleQueue[tuple[int, Outcome | Exception]]
 _Pending = tuple[int, Job, _Results]
 # The owner that a worker serves, and the packages, the tree and the environment that it was started with.
 _Kind = tuple[str, tuple[str, ...], Path | None, Path | None]
-# How often an idle thread checks again whether a further worker for the waiting jobs has become worth its start.
+# The interval at which an idle thread checks again whether to start another worker for the waiting jobs.
 _LOOK_AGAIN_SECONDS = 0.05
 _CLOSED = "the workers were closed before the job had ended"
-# A further worker is started only if the waiting jobs would take more than this many times as long as its start. The
-# other workers continue during the start, so a start that takes as long as the remaining jobs saves nothing.
+# Another worker is started only if the waiting jobs would take longer than its start-up time multiplied by this factor.
+# The other workers continue to run jobs meanwhile, so a start that takes as long as the remaining jobs saves no time.
 _STARTS = 2.0
 
 
@@ -51,7 +53,7 @@ class _Pace:
     """Measured times for one kind of job.
 
     Attributes:
-        start: The shortest time that the start of a worker has taken, in seconds.
+        start: The shortest start-up time of any worker of this kind so far, in seconds.
         jobs: The number of jobs that have ended.
         seconds: The total duration of these jobs, in seconds.
         last: The time (`time.monotonic`) at which the most recent job ended. Until a job has ended, the time at which
@@ -80,8 +82,8 @@ class LocalPool:
             size: The number of threads, each with one running worker; by default the number of cores.
             isolate: Whether to keep jobs of different owners from running at the same time.
             shared: Whether jobs of different owners may share a worker. Safe only for code that comes with the suite.
-            kept: The number of workers that each thread keeps, including the running one. Each of them is for a
-                different kind of job.
+            kept: The largest number of workers that each thread keeps, including the running one. Each of them is for
+                a different kind of job.
         """
         self.isolate = isolate
         self.shared = shared
@@ -220,7 +222,7 @@ class LocalPool:
             return None
 
     def _is_worth_a_start(self, kind: _Kind) -> bool:
-        """Return whether a further worker should be started for the waiting jobs of a kind; see `_STARTS`."""
+        """Return whether another worker should be started for the waiting jobs of a kind; see `_STARTS`."""
         if any(kind in self._workers[thread] for thread in self._idle):
             return False
         pace = self._paces.get(kind)
@@ -232,7 +234,7 @@ class LocalPool:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Wait until a core is free. Until the caller is done, the pool starts no job while all cores are busy.
+        """Wait until a core is free. Until the `with` block ends, the pool starts no job while all cores are busy.
 
         This is used for second runs, so that other jobs do not slow them down.
         """
@@ -249,10 +251,10 @@ class LocalPool:
                 self._changed.notify_all()
 
     def _run(self, mine: dict[_Kind, Worker], kind: _Kind, job: Job) -> Outcome:
-        """Run a job. If its worker is lost or reports a fault, run the job again in a new worker.
+        """Run a job. If its worker is lost, or the outcome has a `fault`, run the job again in a new worker.
 
-        A fault is an error that ended the job before any code of the candidate ran. If the second run also has a fault,
-        or if the first case of the last run died, the probe checks that the machine is not the cause.
+        `Outcome.fault` is an error that ended the job before any code of the candidate ran. If the rerun also has one,
+        or if the candidate died in its first case, the probe checks that the machine is not the cause.
         """
         outcome = self._worker(mine, kind, job).run(job)
         if outcome.lost or outcome.fault:

@@ -45,13 +45,13 @@ class Job:
     Attributes:
         owner: The author of the code that the job runs, for example a system. Jobs of different owners never share a
             worker, except in a pool that runs only code that comes with the suite.
-        files: The repository: the content of each file, by path.
+        files: The contents of the repository's files, by path.
         observe: The source code of a module that defines `observe`; see `lmrbench.tasks.checks`.
         cases: The drawn cases, which are passed to `observe` one at a time.
         limits: The limits on memory, processes, output and files.
         check_seconds: The time limit for all cases together.
         case_seconds: The time limit for each case in `observed`, in the same order; None if only the whole job has a
-            limit, as when a reference runs.
+            limit, for example when the reference solution runs.
         random_seed: The seed for random, numpy and torch, set before each case.
         numbers: The numbers of the cases to observe, in this order; None for all cases.
         imports: The installed packages that the repository and the check import. The job sees these and their
@@ -59,7 +59,7 @@ class Job:
         ends_with: A callback that is called as soon as the outcome of a case arrives, with the index of the case in
             `observed` and the outcome. If it returns True, the job may stop early, and the remaining cases are
             `missing`.
-        environment: The packages folder to import from, as `lmrbench.sandbox.venvs.environment_of` returns it; None
+        environment: The folder that contains the packages, as `lmrbench.sandbox.venvs.environment_of` returns it; None
             for the installation of lmrbench.
         confirmed: Whether to run a case a second time if it times out or is killed from outside lmrbench, for example
             by the kernel. The second outcome then counts.
@@ -90,8 +90,9 @@ class CaseOutcome:
     """The outcome of one case.
 
     Attributes:
-        status: `observed` if there is an observation; `raised` if the code raised an exception; `timeout`; `died` if
-            the process ended or exceeded another limit; `missing` if the case did not run.
+        status: `observed` if there is an observation; `raised` if the code raised an exception; `timeout` if
+            the case exceeded a time limit; `died` if the process ended or exceeded another limit; `missing` if the case
+            did not run.
         payload: The observation, encoded by `inside.encoding.encode`; empty unless the status is `observed`.
         message: Details of the failure; empty if the case was observed or did not run.
         seconds: The processor seconds that an observed case took.
@@ -153,8 +154,8 @@ class Worker(Protocol):
             An outcome with an entry for every case in `job.observed`. If the worker is lost during the job, `lost` is
             set, and the case that was running has the status `died`. If the job ends before any code of the candidate
             has run, `fault` contains the reason. In both cases, the pool runs the job once more in a fresh worker. If
-            the job then has a fault again, or its first case has died, the pool runs a trivial check
-            (`lmrbench.sandbox.probe`) to find out whether the candidate or the machine was at fault.
+            the rerun also sets `fault`, or the candidate dies in its first case, the pool runs a trivial check
+            (`lmrbench.sandbox.probe`) to find out whether the candidate or the machine is at fault.
 
         Raises:
             SandboxError: The machine or the host failed, not the candidate, so the failure must not affect any score.

@@ -1,7 +1,8 @@
 """The host's side of templates: processes that import packages once, and fork workers that start with these packages.
 
-A worker is a sandboxed process that runs candidates (the code that is graded); a template never sees a candidate.
-Forking a worker takes a few milliseconds. A worker that imported torch itself would take seconds to start.
+The host is lmrbench, outside of the sandbox. A worker is a sandboxed process that runs candidates (the code that is
+graded); a template never sees a candidate. Forking a worker takes a few milliseconds. A worker that imported torch
+itself would take seconds to start.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class ForkedConnection:
         return os.read(self._stdout, 1 << 20) if select.select([self._stdout], [], [], seconds)[0] else None
 
     def kill(self) -> None:
-        """Kill the worker at once. It is process 1 of its namespace, so all other processes in it die, too."""
+        """Kill the worker at once. The worker is process 1 of its namespace, so the other processes there die, too."""
         with self._lock:
             if not self.closed:
                 with contextlib.suppress(ProcessLookupError):
@@ -193,7 +194,7 @@ class Template:
             kill_with_children(self._process)
             assert self._process.stderr is not None
             words = self._process.stderr.read().decode("utf-8", "replace").strip().splitlines()
-            raise TemplateLostError(": ".join(["its template ended", *words[-1:]]))
+            raise TemplateLostError(": ".join(["the template process ended", *words[-1:]]))
         answer: dict[str, Any] = json.loads(data)
         if "error" in answer:
             raise CannotForkError(answer["error"])
@@ -251,7 +252,7 @@ class Templates:
         with self._lock:
             template = self._running.pop(kind, None)
             if template is None:
-                raise TemplateLostError("it was not started")
+                raise TemplateLostError("the template was not started")
             try:
                 worker = template.fork(user, group)
             except TemplateLostError:

@@ -1,10 +1,12 @@
-"""Trees: folders of hard links that show a repository of thousands of files to a sandbox without sending them.
+"""Trees: folders of hard links that show a repository of thousands of files to a sandbox without sending the files.
 
-A fetched source (`lmrbench.tasks.sources`) is published code that was downloaded to this machine. A tree contains hard
-links to those files of a job that come from a fetched source, and to no other file of the source. So it contains
-neither the files that a task leaves out, nor the originals of the files that a task masks (by removing the bodies of
-the functions to implement). Jobs with the same files from the source share a tree; only their other files are sent to
-the worker. A tree also contains the bytecode of the modules that the job's check is likely to import.
+A job runs a task's check (code that tests a candidate, the code to grade) in a repository. A fetched source
+(`lmrbench.tasks.sources`) is published code that was downloaded to this machine; the content of each of its files is an
+instance of `Kept`. A tree contains hard links to those files of a job that come from a fetched source, and to no other
+file of the source. So it contains neither the files that a task leaves out, nor the originals of the files that a task
+masks (by removing the bodies of the functions to implement). Jobs with the same files from the source share a tree;
+only their other files are sent to the worker. A tree also contains the bytecode of the modules that the job's check is
+likely to import.
 """
 
 from __future__ import annotations
@@ -76,7 +78,8 @@ def _make(folder: Path, places: Mapping[str, Path], needed: set[str]) -> None:
 def needed_modules(files: Mapping[str, bytes], check: str) -> Iterator[str]:
     """Yield the paths of the modules that a check imports, directly or through other modules of the repository.
 
-    If a file was replaced, for example by a candidate, its imports are read from the version in the fetched source.
+    If a job has its own version of a file, for example a candidate's, the imports are read from the version in the
+    fetched source.
 
     Args:
         files: The contents of the job's files, by path. At least one of them must come from a fetched source.

@@ -1,8 +1,9 @@
-"""The host's side of a warm worker: it sends jobs to the worker, and reads the answers without trusting them.
+"""The host's side of a warm worker: send jobs to the worker, and read its answers without trusting them.
 
-A warm worker is a sandboxed process that has imported its packages and runs one job after another. If it hangs or dies
-after a successful start, the candidate (the code that the job grades) is at fault: the outcome contains the results
-received so far, and the worker is lost. If a worker does not start at all, the machine is at fault (SandboxError).
+The host is lmrbench, outside of the sandbox. A warm worker is a sandboxed process that has imported its packages and
+runs one job after another. If it hangs or dies after a successful start, the candidate (the code that the job grades)
+may have caused this. So no error is raised: the outcome contains the results received so far, and its `lost` is true.
+If a worker does not start at all, the machine is at fault, and SandboxError is raised.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The `bubblewrap` back end, the first choice of `auto`: each worker runs in namespaces of its own.
+"""The `bubblewrap` back end, the first choice of `--sandbox auto`: each worker runs in namespaces of its own.
 
 A worker has its own mount, process, network, IPC and host-name namespaces, and a user namespace or, if lmrbench runs
 as root, a user id of its own. It sees the system's libraries, the interpreter and the packages that the tasks import,
@@ -202,7 +202,7 @@ class BubblewrapSandbox(Sandbox):
         bwrap = shutil.which("bwrap")
         if bwrap is None:
             raise SandboxError(
-                "bubblewrap is not installed: apt-get install bubblewrap (or your distribution's package)"
+                "bubblewrap is not installed; run apt-get install bubblewrap (or install your distribution's package)"
             )
         program = [str(interpreter()), *INTERPRETER_OPTIONS, *program]
         if user is None:

@@ -2,8 +2,8 @@
 
 The image contains the interpreter, the worker program and the packages. A container has neither network nor
 capabilities. It has a user of its own, a read-only root file system, two private folders in memory, and limits on
-memory and processes. The machine-wide part of /proc is masked. A container ends and is removed when lmrbench closes the
-connection; if that fails, a later run of lmrbench removes it.
+memory and processes. The machine-wide entries of /proc are hidden. A container ends and is removed when lmrbench closes
+the connection; if that fails, a later run of lmrbench removes it.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class DockerSandbox(Sandbox):
 
     name = "docker"
     advice = (
-        "start the Docker Engine (20.10 or newer) or set DOCKER_HOST, and allow this user to call it; where Docker Hub "
+        "start the Docker Engine (20.10 or newer) or set DOCKER_HOST, and allow this user to use it; where Docker Hub "
         "can't be reached, set LMRBENCH_BASE_IMAGE to a base image with Python; see docs/docker.md"
     )
 
@@ -115,7 +115,7 @@ class ContainerConnection:
         self.socket.sendall(data)
 
     def read(self, seconds: float) -> bytes | None:
-        """Read from the worker's standard output, and store its output on standard error."""
+        """Read from the worker's standard output; store what arrives on its standard error for `last_words`."""
         deadline = time.monotonic() + seconds
         while True:
             if len(self._data) >= _FRAME.size:

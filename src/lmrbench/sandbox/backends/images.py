@@ -175,9 +175,9 @@ def remove(client: Any, tag: str) -> None:
 
 
 def prune(client: Any, tasks: Iterable[Task]) -> Iterator[str]:
-    """Remove the worker images that none of these tasks needs, and yield their tags.
+    """Remove the worker images that none of these tasks needs, and yield the tags of the removed images.
 
-    An image with other versions of the packages than those installed now is not needed.
+    A task needs only the image with the versions of its packages that are installed now.
     """
     kept = {tag_of(client, *item) for item in needed(tasks)}
     for image in images(client):

@@ -208,7 +208,7 @@ def refuse_huge_pages() -> None:
 
 
 def confine_agent() -> None:
-    """Drop, for this process and all its children, every privilege that an agent's programs do not need.
+    """Drop every privilege that an agent's programs do not need, for this process and all its children.
 
     Raises:
         OSError: The kernel refuses the change.

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 HEADER = struct.Struct("<BiI")
 
-# Host to worker. PRELOAD names modules to import. REQUEST starts a request. STOP ends it before its last case.
+# Host to worker. PRELOAD names modules to import. REQUEST starts a request. STOP ends the request early.
 PRELOAD, REQUEST, STOP = 1, 2, 3
 # Worker to host. READY answers PRELOAD; LOG (the end of the children's output) and DONE end a request.
 READY, DONE, LOG = 10, 11, 12

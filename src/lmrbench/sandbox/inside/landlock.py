@@ -71,7 +71,7 @@ def abi() -> int:
 
 
 def restrict(rules: Iterable[Access]) -> None:
-    """Restrict this process and all its children to some paths, and to sockets and processes of their own domain.
+    """Restrict this process and all its children to the paths in `rules`, and to sockets and processes of their domain.
 
     Args:
         rules: The paths that can still be accessed, with the rights on each.

@@ -1,7 +1,7 @@
 """Measure the sockets and unnamed files of the processes of a candidate (the code to grade).
 
-An open socket occupies memory, and an open file whose name was removed occupies disk space. This module finds them in
-/proc if the processes share the namespaces of the host.
+An open socket occupies memory, and an open file whose name was removed occupies disk space. Workers that share the
+namespaces of the host use this module, which finds both in /proc.
 """
 
 from __future__ import annotations

@@ -178,12 +178,12 @@ class RequestRun:
     def _watch(
         self, relay: Relay, reports: int, exited: int, held: int, processor: ProcessorTime
     ) -> tuple[int, str, float]:
-        """Pass frames on until the child ends, breaks a limit or is told to stop.
+        """Pass frames on until the child ends or breaks a limit, or the host sends STOP.
 
         Returns:
             The kind of the frame to send for the current case, the reason (empty unless the child was stopped because
-            it broke a rule), and the processor seconds that the child used before STARTED, for example to lay out the
-            repository.
+            it broke a limit or another rule), and the processor seconds that the child used before STARTED, for example
+            to lay out the repository.
         """
         poll = select.poll()
         poll.register(reports, select.POLLIN)

@@ -32,7 +32,7 @@ FIRST_SHARED_NUMBER = 424
 
 
 class Rule(NamedTuple):
-    """A condition on an argument under which a call is refused.
+    """A rule that refuses a call if one of its arguments has certain values.
 
     Attributes:
         argument: The position of the argument, counted from 0.

@@ -1,12 +1,13 @@
 """The worker program: imports the packages of the tasks once, then forks a child for each request.
 
-The child runs a candidate (the code to grade) on the cases of a check. The worker reads frames (messages; see
-`framing`) from its standard input and answers on its standard output. A request is followed by its body: the check's
-function `observe`, the drawn cases and the files of a repository. Only the child reads the body, because later children
-could read anything that is in the worker's memory. The answer consists of the child's frames, whose payloads are passed
-on unread as they arrive, and of the worker's own frames for cases whose child died. If a child dies, another one runs
-the remaining cases. After each request, the worker kills every process of its children and removes every file that they
-wrote. If that fails, it exits, and the host starts another worker.
+The child runs a candidate (the code to grade) on the cases of a check. The host is lmrbench, outside of the sandbox.
+The worker reads the host's frames (messages; see `framing`) from its standard input and answers on its standard output.
+A request is followed by its body: the check's function `observe`, the drawn cases and the files of a repository. Only
+the child reads the body, because later children could read anything that is in the worker's memory. The answer consists
+of the child's frames, whose payloads are passed on unread as they arrive, and of the worker's own frames for cases
+whose child died. If a child dies, another one runs the remaining cases. After each request, the worker kills every
+process of its children and removes every file that they wrote. If that fails, it exits, and the host starts another
+worker.
 
 Time limits count the processor time of all processes of the children. A limit on wall-clock time, several times as
 long, stops a child that sleeps.
@@ -133,7 +134,7 @@ def serve(
     try:
         ForkServer(host, Scratch(folders), own_namespace, rules).serve()
     finally:
-        # If the worker is process 1 of a namespace, the kernel ends its descendants. Otherwise they would keep running.
+        # If the worker is process 1 of a namespace, its descendants end with it. Otherwise they would keep running.
         if not own_namespace:
             kill_descendants(own_namespace)
 
