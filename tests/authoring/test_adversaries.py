@@ -81,7 +81,7 @@ def test_wrong_ones_that_pass_and_right_ones_that_fail_are_found_and_nothing_is_
     assert [found[number]["amiss"] for number in range(5)] == [False, True, False, False, True]
     assert found[1]["told_apart_by"] == "its own input: expected 14.0, got 10.0"
     assert "ZeroDivisionError" in found[4]["rejected_by"]
-    assert "wrong 1 passes but violates: the mean of `values`" in first.stdout
+    assert "wrong 1 passes but violates this sentence: the mean of `values`" in first.stdout
     assert "right 4 is meant to be right but fails" in first.stdout
 
 

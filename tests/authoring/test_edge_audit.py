@@ -32,7 +32,7 @@ def test_plain_is_correct_and_the_edge_cases_that_it_fails_are_listed(found):
 
     assert (plain.correct, plain.passed, plain.fails) == (True, False, (EDGE_NAME,))
     assert (variants["loop"].correct, variants["loop"].passed, variants["loop"].fails) == (True, True, ())
-    assert f"toy/blend: the rewrite plain need only be correct; it fails 1 edge case: {EDGE_NAME}" in [
+    assert f"toy/blend: the rewrite plain passes all ordinary cases but fails 1 edge case: {EDGE_NAME}" in [
         *edge_failures({"toy/blend": found, "toy/other": None})
     ]
     assert not [text for text in found.shortfalls if "plain" in text]
@@ -123,5 +123,5 @@ def test_a_check_that_takes_too_long_is_pointed_out(found):
     quick = found.model_copy(update={"cost": found.cost.model_copy(update={"seconds": 0.59})})
 
     assert [*slow_checks({"toy/blend": slow, "toy/quick": quick, "toy/other": None})] == [
-        "toy/blend: its check takes 0.71 s, more than 0.6 s"
+        "toy/blend: the check takes 0.71 s, more than 0.6 s"
     ]

@@ -106,7 +106,7 @@ def test_the_command_prints_coefficients_or_the_reason(tmp_path):
     shown = CliRunner().invoke(app, ["analyse", "structure", str(tmp_path / "some")])
     assert shown.exit_code == 0, shown.output
     for title in ("the paper's measures", "our measures"):
-        assert f"Regression of passing on the structure of the repository, {title}" in shown.output
+        assert f"Logistic regression of passing on repository structure ({title})" in shown.output
     assert shown.output.count("28 answers, 23 papers") == 2
     assert shown.output.count("errors are clustered by 23 papers") == 1
     found = json.loads(CliRunner().invoke(app, ["analyse", "structure", str(tmp_path / "some"), "--json"]).stdout)

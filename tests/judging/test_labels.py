@@ -181,7 +181,7 @@ def test_the_way_from_a_run_to_agreement(run_folder, toy_suite, tmp_path):
     people = found["groups"][0]["reliability"]
     assert (people["raters"], people["items"], people["alpha_ordinal"]["why"]) == (3, 3, "there is only one paper")
     shown = call("analyse", "agreement", together, verdicts, run_folder)
-    assert "judge j: no majority for 1 answer, left out" in shown
+    assert "judge j: left out 1 answer without a majority" in shown
     assert "no interval: there is only one paper" in shown
     assert "not defined: both raters labelled every item CC" in shown
     assert "nan" not in shown.lower().replace("ann", "")

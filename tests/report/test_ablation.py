@@ -109,7 +109,7 @@ def test_what_can_not_be_compared_is_a_sentence(ablate):
     shown, _ = ablate([("me", "full", one), ("you", "paper", {"a/1": [True]}), ("you", "full", {"a/2": [True]})])
     assert shown.splitlines() == [
         "me: not defined: only one run, with inputs full",
-        "you: not defined: no task has an answer with all inputs (full, paper)",
+        "you: not defined: no task was answered under every choice of inputs (full, paper)",
     ]
 
 
@@ -136,7 +136,7 @@ def test_other_settings_that_differ_are_said(ablate):
     runs = [("me", "full", one), ("me", "paper", one)]
     _, said = ablate(runs, paper={"setting": "agent", "temperature": 0.5, "samples": 3, "connections": 2})
     assert (
-        "me: its runs also differ in setting, temperature; differences in rates may not be due to the inputs\n" in said
+        "me: the runs also differ in setting, temperature; differences in rates may not be due to the inputs\n" in said
     )
 
 

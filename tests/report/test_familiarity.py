@@ -136,7 +136,8 @@ def test_a_local_model_beside_a_run(tiny_model, grade, tmp_path):
     )
     assert result.exit_code == 0, result.output
     assert (
-        "one: correlation of success with the difference in probability over 3 tasks: Spearman's rho" in result.output
+        "one: correlation of success with familiarity (the difference in probability) over 3 tasks: Spearman's rho"
+        in result.output
     )
     missing = ["analyse", "familiarity", str(tiny_model[0]), "--device", "cuda:7", "--task", "dpo"]
     assert "the model cannot be loaded" in str(CliRunner().invoke(app, missing).exception)

@@ -61,7 +61,7 @@ def test_a_run_over_two_suites_is_graded_at_once_and_reported_apart(joined, tmp_
     shown = command.invoke(app, ["report", str(out), "--suite", str(joined), "--markdown", "--full"])
     assert "core: Correct answers by task" in shown.output
     assert "real: Correct answers by task" in shown.output
-    assert "Difference of rates between two suites" in shown.output
+    assert "Difference in rates between two suites" in shown.output
 
     numbers = json.loads(command.invoke(app, ["report", str(out), "--suite", str(joined), "--json"]).stdout)
     assert list(numbers["suites"]) == ["core", "real"]

@@ -152,10 +152,10 @@ def test_list_and_every_form_of_export_say_that_tiers_answer_each_other(tiers, t
         assert result.returncode == 0, result.stderr
         return result.stdout + result.stderr
 
-    assert "Tasks of different tiers of a paper can contain answers to each other" in said("list")
+    assert "Workspaces for different tiers of a paper can contain answers to each other's tasks" in said("list")
     for form in ("workspace", "harbor", "huggingface", "jsonl"):
         place = tmp_path / form
-        assert "Tasks of different tiers of a paper can contain answers to each other" in said(
+        assert "Workspaces for different tiers of a paper can contain answers to each other's tasks" in said(
             "export", "toy/blend", "--to", str(place), "--format", form
         )
         written = [place] if place.is_file() else place.rglob("*")

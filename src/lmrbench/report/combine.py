@@ -63,7 +63,7 @@ def system_names(runs: Sequence[Run], labels: Sequence[str], shown: Callable[[st
 
 
 def _protocol(run: Run, system: str) -> str:
-    """Return ", paper's protocol" if the system was run with the paper's protocol, or "" otherwise."""
+    """Return ", paper's protocol" if the system was run with the LMR-BENCH paper's protocol, or else ""."""
     settings = run.facts.solving if run.facts else None
     of_paper = settings is not None and settings.get("protocol") == "paper" and settings.get("system") == system
     return ", paper's protocol" if of_paper else ""
@@ -78,7 +78,7 @@ def together(runs: Sequence[Run], suite: Path | None, label_files: Sequence[Path
         runs: Runs of any systems.
         suite: The folder of the suite; None for the suite `core`. If a task has no grade and is not in the suite, its
             category is "unknown".
-        label_files: Files of labels, the verdicts that people gave to answers.
+        label_files: Files of labels, which are the ratings that people gave to answers.
 
     Raises:
         UsageError: There are labels, but none matches an answer of the runs; or a label matches answers of two runs.

@@ -48,9 +48,9 @@ def drawings(numbers: Mapping[str, Any]) -> list[Drawing]:
                 "progress",
                 "Progress over turns",
                 draw_progress(curves, list(answered)),
-                "The share of cases that match after each turn of a traced agent, as a mean over tasks. After an agent "
-                "finishes, its last value counts for all later turns. Matching cases give no partial credit: an answer "
-                "is correct only if all ordinary cases match.",
+                "The share of cases that match after each turn of a traced agent (one whose code was graded after each "
+                "turn), as a mean over tasks. After an agent finishes, its last value counts for all later turns. "
+                "Matching cases give no partial credit: an answer is correct only if all ordinary cases match.",
             )
         )
     if horizons := numbers["horizons"]:

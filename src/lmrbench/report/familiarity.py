@@ -1,9 +1,9 @@
 """Familiarity of a model with the goal files of tasks, and its correlation with success.
 
 A text is familiar to a model that assigns high probabilities to its tokens. Conventional code also has a high
-probability, so the absolute value says little. A higher probability than that of a copy with renamed local variables
-and a different layout suggests that the model has seen the file. The goal files of a task are the files that a
-solver must complete.
+probability, so the absolute value says little. A higher probability than that of the renamed copy, in which local
+variables have other names and the layout differs, suggests that the model has seen the file. The goal files of a task
+are the files that a solver must complete.
 """
 
 from __future__ import annotations

@@ -31,9 +31,9 @@ def draw_suite(
     """Draw the number of tasks by category, and the masked lines of each task against the lines of its repository.
 
     Args:
-        categories: For each title of a category, the number of tasks in this suite and in the published edition that
-            the suite follows (None if that number is not known).
-        lines: For each task, the number of masked lines and the number of lines of the repository.
+        categories: By title of the category, the numbers of tasks in this suite and in the published edition that the
+            suite follows. The second number is None if it is not known.
+        lines: By task, the number of masked lines and the number of lines of the repository.
         file: The file to write; its suffix selects the format.
 
     Raises:
@@ -175,7 +175,7 @@ def draw_progress(curves: Mapping[str, Sequence[float]], systems: Sequence[str])
 
 
 def draw_horizons(horizons: Sequence[Horizon], systems: Sequence[str]) -> str:
-    """Draw the share of forensic tasks that each system is expected to solve, over the number of changes.
+    """Draw the share of forensic tasks that each system is expected to solve, against the number of changes.
 
     Args:
         horizons: The horizons of some systems; not empty.

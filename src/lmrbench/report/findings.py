@@ -62,7 +62,8 @@ class Findings:
         originals: The id of the original task, by the id of its twin (a task made from an altered version of the
             original's paper).
         warnings: Warnings to show above the results.
-        listed: The suite and tier of every task of the suite that can be graded, with or without results, by task id.
+        listed: The suite and tier of every task in the suite that has a check, by task id. The task need not have
+            results.
         settings: The setting, `prompt` or `agent`, of each system that is a model.
         published: Verdicts of unit tests on answers, as published by others.
         dates: The day on which a task's method became public, by task id; the first day of the month if only the month
@@ -135,7 +136,7 @@ def split(findings: Findings, cutoff: date) -> Findings:
         UsageError: No task with a result has a date.
     """
     if not findings.dates.keys() & findings.tiers.keys():
-        raise UsageError(f"--cutoff {cutoff}: no task of these runs has a date; set paper.published in its task.toml")
+        raise UsageError(f"--cutoff {cutoff}: no task of these runs has a date; set paper.published in task.toml")
     return replace(findings, cutoff=cutoff, warnings=(*findings.warnings, *_undated(findings, "--cutoff")))
 
 

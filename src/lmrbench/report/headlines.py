@@ -129,7 +129,7 @@ def _split(item: Split) -> str:
     """Return a sentence on the rates of a system before and since the cutoff."""
     sides = {"before": item.before, "since": item.since}
     told = [
-        f"{100 * side.rate.mean:.1f}% of {counted(side.tasks, 'task')} {name} the cutoff"
+        f"{100 * side.rate.mean:.1f}% of {counted(side.tasks, 'task')} dated {name} the cutoff"
         for name, side in sides.items()
         if side is not None
     ]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 # The number of random sign flips for more than 13 papers; for up to 13 papers, all sign flips are enumerated.
 FLIPS = 10_000
+# The power and the significance level for which detectable differences are computed.
 POWER = 0.8
 LEVEL = 0.05
 # Assumed share of tasks on which two systems differ, if none was observed.

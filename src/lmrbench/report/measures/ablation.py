@@ -1,7 +1,7 @@
-"""Compare the rates of a system with different inputs, on the tasks that it answered with all of these inputs.
+"""Compare the rates of a system under different choices of inputs, on the tasks that it answered under every choice.
 
-Inputs are the parts of the workspace that a solver sees: `full`, `paper+file` or `paper`. run.json records the inputs
-of a run. This is the comparison in Table 3 of the LMR-BENCH paper, with significance tests.
+Inputs are the parts of the workspace that a solver sees: `full`, `paper+file` or `paper`. run.json records the choice
+of inputs of a run. This is the comparison in Table 3 of the LMR-BENCH paper, with significance tests.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ INPUTS: tuple[Inputs, ...] = get_args(Inputs)
 
 
 class Ablation(Record):
-    """The rates of one system with different inputs, on the tasks that it answered with all of these inputs.
+    """The rates of one system under different choices of inputs, on the tasks that it answered under every choice.
 
     Attributes:
         system: The name of the system.
-        tasks: The number of these tasks.
-        rates: The rates, by inputs.
-        differences: The comparisons of all pairs of inputs. In each pair, the inputs that contain more come first.
+        tasks: The number of tasks that it answered under every choice.
+        rates: The rates, by choice of inputs.
+        differences: The comparisons of all pairs of choices. In each pair, the choice with more inputs comes first.
         differing: The names of the settings, other than the inputs, in which the runs differ.
         problem: The reason why the rates and the differences are undefined; empty if they are defined.
     """
@@ -43,7 +43,7 @@ class Ablation(Record):
 
 
 def ablations(runs: Iterable[Run]) -> list[Ablation]:
-    """Compare the rates of each system with different inputs.
+    """Compare the rates of each system under different choices of inputs.
 
     Args:
         runs: Runs of models. Unanswered samples have no grade, so they do not count.
@@ -91,7 +91,7 @@ def _ablation(system: str, runs: Sequence[tuple[Settings, Run]]) -> Ablation:
     if len(of_inputs) < 2:
         problem = f"only one run, with inputs {next(iter(of_inputs))}"
     elif not common:
-        problem = f"no task has an answer with all inputs ({', '.join(of_inputs)})"
+        problem = f"no task was answered under every choice of inputs ({', '.join(of_inputs)})"
     kept = {
         inputs: [item.model_copy(update={"system": inputs}) for item in of_run if item.task in common]
         for inputs, of_run in ({} if problem else grades).items()

@@ -1,4 +1,4 @@
-"""pass@k and pass^k: the chance that one of k answers to a task passes, and that all k pass."""
+"""pass@k and pass^k: the chance that at least one of k answers to a task passes, and that all k pass."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Attempts(Record):
     """pass@k and pass^k of one system for one k, as means over the tasks that have an answer.
 
     Attributes:
-        k: The number of answers that are drawn.
+        k: The number of answers that are drawn from the answers to each task.
         tasks: The number of tasks that have an answer.
         pass_at_k: The chance that at least one of k answers passes.
         pass_hat_k: The chance that all k answers pass, written pass^k.
@@ -118,7 +118,7 @@ def measured_attempts(findings: Findings) -> Measured:
         for item in of_system
     ]
     table = sheet(
-        "Chance that one of k answers passes (pass@k) and that all k pass (pass^k)",
+        "Chance that at least one of k answers passes (pass@k) and that all k pass (pass^k)",
         columns,
         rows,
         numbers=columns[1:],

@@ -1,4 +1,7 @@
-"""Spending of systems: on all samples, and on all graded answers per passing answer."""
+"""Spending of systems: the total over all samples, and the spending on graded answers per passing answer.
+
+A sample is one attempt of a system at a task.
+"""
 
 from __future__ import annotations
 

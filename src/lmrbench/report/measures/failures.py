@@ -35,7 +35,7 @@ def failures(grades: Iterable[Grade]) -> list[Failures]:
     """Group answers that are not correct by system and by the verdict on the first ordinary case that does not match.
 
     Returns:
-        The groups, the largest first. An answer counts as missing if the check has no cases.
+        The groups, the largest first. If the check of a task has no cases, the verdict on its answers is `missing`.
     """
     found = []
     for (system, verdict), items in grouped((item for item in grades if not item.correct), _kind).items():

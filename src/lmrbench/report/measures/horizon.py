@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def outcomes(grades: Iterable[Grade]) -> dict[str, list[Outcome]]:
-    """Return, by system, the outcomes of its answers to forensic tasks. Grades of other tiers are ignored."""
+    """Return the outcomes of the answers to forensic tasks, by system. Grades of other tiers are ignored."""
     forensic = [(draw.count, item) for item in grades if (draw := draw_id(item.task.partition("/")[2]))]
     return {
         system: [Outcome(paper_of(item.task), changes, float(item.correct)) for changes, item in items]
@@ -58,7 +58,8 @@ def measured_horizons(findings: Findings) -> Measured:
         note="The horizon is the number of changes at which a system solves half of the tasks. It is estimated by a "
         "logistic model with an effect for each paper; the prior of the horizon is flat between 0.25 and 32 on a "
         "logarithmic scale. The last columns give the share of tasks of a new paper that the system is expected to "
-        "solve. Several answers to one task count as answers to different tasks, which makes the interval too narrow.",
+        "solve, by the number of changes. Several answers to one task count as answers to different tasks, which makes "
+        "the interval too narrow.",
     )
     compared = sheet(
         "Comparison of horizons",

@@ -29,7 +29,7 @@ ORIGINALS, TWINS = "originals", "twins"
 
 
 class PairedEffect(Record):
-    """The comparison of one system with itself under two conditions, `first` and `second` of `comparison`."""
+    """The comparison of one system under two conditions, which `comparison.first` and `comparison.second` name."""
 
     system: str
     comparison: Comparison
@@ -66,14 +66,14 @@ def repository_effects(
 
     Args:
         grades: Graded answers.
-        suites: The suite of each task id.
-        papers: The name of the paper of each task id. Tasks with the same name are about the same paper.
+        suites: The suite of each task, by task id.
+        papers: The name of each task's paper, by task id. A paper has the same name in all suites.
 
     Returns:
-        The rate in the first suite minus the rate in the second, with Holm's correction over systems and suites. The
-        comparison is by paper: the rate of a paper is the mean over all answers to its tasks in one suite. If every
-        paper has one answer in each suite, the test is McNemar's; otherwise it is a permutation test that flips the
-        sign of each paper's difference.
+        The rate in the first suite minus the rate in the second, with Holm's correction over systems and pairs of
+        suites. The comparison is by paper: the rate of a paper is the mean over all answers to its tasks in one
+        suite. If every paper has one answer in each suite, the test is McNemar's; otherwise it is a permutation test
+        that flips the sign of each paper's difference.
     """
     found = []
     for system, items in grouped(grades, lambda item: item.system).items():
@@ -112,7 +112,7 @@ def measured_repositories(findings: Findings) -> Measured:
     found = repository_effects(headline, findings.suites, findings.papers)
     columns = ["system", "suites", "papers", *COMPARED[1:]]
     table = sheet(
-        "Difference of rates between two suites on shared papers, in percentage points, with Holm's correction",
+        "Difference in rates between two suites on shared papers, in percentage points, with Holm's correction",
         columns,
         [
             [item.system, f"{item.comparison.first} minus {item.comparison.second}", *compared(item.comparison)]

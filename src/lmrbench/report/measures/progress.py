@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Spent(Record):
-    """The medians of what several answers cost. `dollars` is None if the cost of any answer is unknown."""
+    """Median spending on several answers. `dollars` is None if the cost of any answer is unknown."""
 
     turns: float
     tool_calls: float
@@ -69,7 +69,7 @@ def first_right(snapshots: Iterable[Snapshot]) -> dict[str, FirstRight]:
 def curves(snapshots: Iterable[Snapshot]) -> dict[str, list[float]]:
     """Return, by system, the mean over tasks of the share of cases that match after turns 0, 1, ...
 
-    The initial workspace counts as turn 0. After the last turn of an answer, its last share counts.
+    The initial workspace counts as turn 0. An answer with fewer turns keeps its last share for the remaining turns.
     """
     found = {}
     for system, items in grouped(snapshots, lambda item: item.system).items():

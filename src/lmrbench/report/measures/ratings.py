@@ -4,7 +4,7 @@ The categories are CC (completely correct), LC (logic correct) and LI (logic inc
 lmrbench: an answer passes them if its grade is correct. A rater is a judge, an annotator, all judges together, or all
 people together. The category given by one judge or by all judges is the majority of their votes. The category given by
 people together is that of the adjudicated label (the final decision on an answer), or else the majority of their
-labels.
+labels. An error class is the kind of error that a vote or label names for an answer rated LC or LI.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Rating(Record):
 
     Attributes:
         category: The category; None without a majority.
-        error_class: The error class that the votes or labels for this category name most often; None if they name none,
-            or on ties.
+        error_class: The error class named most often by the votes or labels for this category; None if they name no
+            class, or on ties.
     """
 
     rater: str
@@ -84,10 +84,10 @@ class Tally(Record):
 
 
 class BesideTests(Record):
-    """Counts of the answers of one system by the ratings of one rater and the verdicts of the unit tests.
+    """Counts of the answers of one system by the ratings of one rater and the results of the unit tests.
 
     Attributes:
-        answers: The number of answers with both a category and a verdict; only these count.
+        answers: The number of answers with both a category and a grade; only these count.
         passes: The number of answers that pass the unit tests.
         correct: The number of answers rated CC.
         passes_alone: The number of answers that pass the unit tests but are not rated CC.
@@ -339,9 +339,10 @@ def _beside_tests(counted: Sequence[BesideTests]) -> Sheet:
         numbers=columns[2:],
         spare=["answers"],
         name="beside-tests",
-        note="Of the answers that have both a grade and a category of the rater: the number that pass the tests, the "
-        "number that the rater calls CC, and the numbers that only one of the two accepts. Rows may describe different "
-        "answers; lmrbench analyse agreement compares judges and people on the same answers, with intervals.",
+        note="Only answers that have both a grade and a category by the rater count. The columns give the numbers of "
+        "answers that pass the tests, that the rater calls CC, that pass but are not called CC, and that fail but are "
+        "called CC. Rows may describe different answers; lmrbench analyse agreement compares judges and people on the "
+        "same answers, with intervals.",
     )
 
 

@@ -29,8 +29,8 @@ class Sheet:
         totals: The number of rows at the end that are set apart as totals.
         name: An identifier for file names and links.
         note: Sentences that explain the numbers and their limits.
-        by_system: Whether the columns after the first are systems, except spare columns. There may be too many systems
-            to fit side by side.
+        by_system: Whether the columns after the first, except spare columns, are systems. If they do not fit side by
+            side, such a table may be transposed.
     """
 
     title: str
@@ -138,7 +138,7 @@ def _table(item: Sheet, shown: Sequence[int]) -> Table:
 
 
 def in_one_line(reason: str, most: int = 120) -> str:
-    """Shorten the reason of a failure to one line, and cut it after `most` characters.
+    """Shorten the reason for a failure to one line, and cut it after `most` characters.
 
     If there are several lines, the first (up to a traceback) and the last are kept. The last line of a traceback states
     the error.

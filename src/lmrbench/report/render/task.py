@@ -57,10 +57,10 @@ def task_parts(task: Task, certificate: Certificate | None) -> Iterator[Renderab
         ("context", ", ".join(task.context) or "-"),
         ("tolerance", f"rtol {task.tolerance.rtol:g}, atol {task.tolerance.atol:g}"),
         ("limits", ", ".join(f"{name} {value:g}" for name, value in task.limits)),
-        ("variants", f"{len(task.files.rewrites)} rewrites, {len(task.files.wrong)} wrong"),
+        ("variants", f"{len(task.files.rewrites)} rewrites, {len(task.files.wrong)} wrong versions"),
         ("grading digest", grading_digest(task)),
         ("audit digest", audit_digest(task)),
-        ("certificate", _certified(certificate) if task.files.check else "none: there is no check to certify"),
+        ("certificate", _certified(certificate) if task.files.check else "none, because there is no check to certify"),
     ):
         table.add_row(key, cell(value))
     yield table
@@ -82,7 +82,7 @@ def _certified(certificate: Certificate | None) -> str:
         f"{sum(not item.passed for item in certificate.wrong)} of {len(certificate.wrong)} wrong versions, "
         f"{sum(not item.correct for item in certificate.cheats)} of {len(certificate.cheats)} cheats",
         f"leak: {certificate.leak.share:.0%} {certificate.leak.place}".rstrip(),
-        f"cost: {cost.cases} cases, {cost.edge} of them edge, {cost.seconds:.2f} s, {cost.peak_mb:.0f} MB, "
+        f"cost: {cost.cases} cases, {cost.edge} of them edge cases, {cost.seconds:.2f} s, {cost.peak_mb:.0f} MB, "
         f"{cost.output_bytes:,} bytes",
     ]
     return "\n".join([*lines, *certificate.shortfalls])

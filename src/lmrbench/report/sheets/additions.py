@@ -15,7 +15,7 @@ _GPU = {"no": "", "may": "may", "needs": "needs a GPU"}
 
 
 def additions_sheets(found: Additions) -> list[Sheet]:
-    """Return two tables of the definitions that a package version adds: one by folder or file, one by definition."""
+    """Return the table of folders and files to which a package version adds definitions, and a table of these."""
     title = f"New in {found.package}{f' ({found.date})' if found.date else ''} since {found.since}"
     parts: dict[str, list[Addition]] = {}
     for item in found.new:

@@ -1,4 +1,9 @@
-"""The tables that `lmrbench analyse` prints: actions, structure, inputs, published figures and familiarity."""
+"""The tables that `lmrbench analyse` prints.
+
+They show the actions of agents, the effects of repository structure and of inputs, published numbers next to recomputed
+ones, and the familiarity of code. Familiarity is the mean probability that a model assigns to the tokens of a file,
+minus that of a copy in which local variables are renamed and the layout is changed.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +26,7 @@ if TYPE_CHECKING:
     from lmrbench.report.familiarity import Correlation, Familiarity
     from lmrbench.report.measures.ablation import Ablation
 
-# The format of recomputed figures, by unit.
+# The format of recomputed numbers, by unit.
 _FORMS = {"percent": ".1f", "count": ".0f", "coefficient": "z.4f"}
 
 
@@ -47,7 +52,7 @@ def contrasts_sheet(found: Sequence[Contrast]) -> Sheet:
         [item.system, item.solved, item.unsolved, number(item.distance, ".3f"), number(item.p, ".4f")] for item in found
     ]
     columns = ["system", "solved", "not solved", "distance", "p"]
-    title = "Difference of actions between sessions that solved their task and others (permutation test)"
+    title = "Difference in actions between sessions that solved their task and all other sessions (permutation test)"
     return sheet(title, columns, rows, numbers=columns[1:])
 
 
@@ -60,14 +65,14 @@ def actions_facts(found: Iterable[Distribution], tests: Iterable[Contrast]) -> d
 
 
 def repeated_line(sessions: Sequence[LoggedSession]) -> str:
-    """Return a line about the recorded sessions that repeat an agent's work on a paper, or "" if there are none."""
+    """Return a line about recorded sessions in which an agent worked on a paper again, or "" if there are none."""
     repeated = sum(item.repeated for item in sessions)
     if not repeated:
         return ""
     return (
-        f"{len(sessions) - repeated} of {len(sessions)} recorded sessions are counted, namely those that the published "
-        f"results name. The other {repeated} repeat a paper; only the rows 'with repeats' and the published totals "
-        "include them"
+        f"{len(sessions) - repeated} of {len(sessions)} recorded sessions are counted: those that appear in the "
+        f"published results. In the other {repeated}, an agent worked on a paper again; only the rows 'with repeats' "
+        "and the published totals include them"
     )
 
 
@@ -87,14 +92,14 @@ def structure_parts(name: str, found: Regression) -> tuple[Sheet | None, str]:
         for part in found.coefficients
     ]
     columns = ["", "coefficient", "standard error", "z", "p"]
-    title = f"Regression of passing on the structure of the repository, {measures}"
+    title = f"Logistic regression of passing on repository structure ({measures})"
     return sheet(
         title, columns, rows, numbers=columns[1:]
     ), f"{counts}; measures are in units of their standard deviation"
 
 
 def ablation_sheets(found: Sequence[Ablation]) -> list[Sheet]:
-    """Return the tables of rates by inputs and of their differences.
+    """Return the table of rates for each choice of inputs, and the table of differences between these rates.
 
     Inputs are the parts of the workspace that a solver sees. Systems without defined rates are left out.
     """
@@ -121,14 +126,14 @@ def ablation_sheets(found: Sequence[Ablation]) -> list[Sheet]:
     pairs = ["system", "first", "second", *COMPARED]
     return [
         sheet(
-            "Share of passing answers by inputs, on the tasks that have answers with all inputs, with 95% intervals",
+            "Share of passing answers by inputs, with 95% intervals (only tasks answered under every choice of inputs)",
             columns,
             rates,
             numbers=columns[2:],
             spare=["answers", "over papers"],
         ),
         sheet(
-            "Rate with the first inputs minus rate with the second, in percentage points, with Holm's correction",
+            "Rate with the first inputs minus the rate with the second, in percentage points, with Holm's correction",
             pairs,
             differences,
             numbers=[column for column in COMPARED if column != "test"],
@@ -140,7 +145,7 @@ def ablation_sheets(found: Sequence[Ablation]) -> list[Sheet]:
 def ablation_warnings(found: Iterable[Ablation]) -> list[str]:
     """Return a warning for each system whose runs differ in more than their inputs."""
     return [
-        f"{item.system}: its runs also differ in {', '.join(item.differing)}; differences in rates may not be due to "
+        f"{item.system}: the runs also differ in {', '.join(item.differing)}; differences in rates may not be due to "
         "the inputs"
         for item in found
         if item.differing
@@ -153,7 +158,7 @@ def ablation_problems(found: Iterable[Ablation]) -> list[str]:
 
 
 def published_sheets(figures: Sequence[PaperFigure], pairs: Mapping[str, Agreement]) -> list[Sheet]:
-    """Return the tables of published and recomputed figures, of notes on figures, and of agreement between raters."""
+    """Return the tables of published and recomputed numbers, of notes on them, and of agreement between raters."""
     rows = [
         [
             item.place,
@@ -164,11 +169,11 @@ def published_sheets(figures: Sequence[PaperFigure], pairs: Mapping[str, Agreeme
         ]
         for item in figures
     ]
-    columns = ["place", "figure", "printed", "recomputed", ""]
+    columns = ["place", "quantity", "printed", "recomputed", ""]
     notes = dict.fromkeys((item.place, item.note) for item in figures if item.note)
     return [
         sheet(
-            "Figures of the paper, as printed and as recomputed from its records: percent, counts, coefficients",
+            "Numbers that the paper prints, and the same numbers recomputed from its records",
             columns,
             rows,
         ),
@@ -178,13 +183,13 @@ def published_sheets(figures: Sequence[PaperFigure], pairs: Mapping[str, Agreeme
 
 
 def published_line(figures: Sequence[PaperFigure]) -> str:
-    """Return one line with the number of figures that are recomputed exactly and the number that differ."""
+    """Return one line with the number of quantities, of those recomputed exactly, and of those that differ."""
     counts = Counter(item.comparison for item in figures)
-    return f"{len(figures)} figures: {counts['exact']} exact, {counts['differs']} differ"
+    return f"{len(figures)} quantities: {counts['exact']} recomputed exactly, {counts['differs']} differ"
 
 
 def published_facts(figures: Sequence[PaperFigure], pairs: Mapping[str, Agreement]) -> dict[str, object]:
-    """Return the published and recomputed figures, and the agreement of the published raters, for JSON."""
+    """Return the published and recomputed numbers, and the agreement of the published raters, for JSON."""
     return {
         "figures": [{**item.model_dump(), "comparison": item.comparison} for item in figures],
         "agreement": {name: item.model_dump() for name, item in pairs.items()},
@@ -192,9 +197,9 @@ def published_facts(figures: Sequence[PaperFigure], pairs: Mapping[str, Agreemen
 
 
 def familiarity_sheet(found: Sequence[Familiarity]) -> Sheet:
-    """Return the table of token probabilities of goal files and of their renamed and reformatted copies.
+    """Return the table of mean token probabilities of goal files and of their renamed and reformatted copies.
 
-    Goal files are the files that a solver must complete.
+    Goal files are the files that a solver must complete. In a renamed copy, local variables have other names.
     """
     rows = [
         [item.task, item.file, item.tokens, f"{item.as_written:.3f}", f"{item.renamed:.3f}", f"{item.difference:+z.3f}"]
@@ -220,6 +225,6 @@ def correlation_lines(found: Iterable[Correlation]) -> Iterator[str]:
         if item.rho is not None and item.p is not None:
             text = f"Spearman's rho {item.rho:+z.2f}, p = {item.p:.3f}"
         yield (
-            f"{item.system}: correlation of success with the difference in probability over "
+            f"{item.system}: correlation of success with familiarity (the difference in probability) over "
             f"{counted(item.tasks, 'task')}: {text}"
         )

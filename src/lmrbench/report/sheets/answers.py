@@ -13,7 +13,7 @@ from lmrbench.text import counted
 
 
 def failures(run: Run, system: str | None, sample: int | None) -> list[Grade]:
-    """Return the grades of answers that fail in at least one case.
+    """Return the grades of answers that fail at least one case.
 
     Args:
         run: The content of the run folder.
@@ -53,7 +53,7 @@ class Chosen:
         grade: The grade of the answer.
         submission: The answer itself; None if the run does not contain it.
         samples: The number of graded samples of the system for this task.
-        failing: The number of these samples that fail in at least one case.
+        failing: The number of these samples that fail at least one case.
     """
 
     grade: Grade
@@ -63,7 +63,7 @@ class Chosen:
 
 
 def choose(run: Run, task: str, system: str | None, sample: int | None) -> Chosen:
-    """Choose one answer to a task: the first that fails in a case or, if none fails, the first.
+    """Choose one answer to a task: the first that fails a case or, if none fails, the first.
 
     Args:
         run: The content of the run folder.
@@ -89,7 +89,7 @@ def choose(run: Run, task: str, system: str | None, sample: int | None) -> Chose
 
 
 def verdict_line(answer: Chosen) -> str:
-    """Return one line with the verdict on an answer, and the reason why this sample was chosen."""
+    """Return one line with the grade of an answer, and the reason why this sample was chosen."""
     grade, which = answer.grade, ""
     if answer.samples > 1:
         one = f"the first that fails; {answer.failing} of {answer.samples} samples do"

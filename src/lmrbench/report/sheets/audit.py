@@ -2,7 +2,7 @@
 
 An audit measures how well the check of a task tells correct from wrong code; a certificate contains its results. An
 adversary is a model that writes right and wrong versions of a task's code to find weaknesses of the check. A forensic
-draw is a random choice of deviations, which are changes of a paper's repository. It is fair if a search can find its
+draw is a random choice of deviations, which are changes to a paper's repository. It is fair if a search can find its
 deviations from the logs of the changed program.
 """
 
@@ -95,7 +95,7 @@ def mutants_to_see(found: Mapping[str, Certificate | None]) -> Iterator[tuple[st
 
 
 def _survivor(item: Survivor) -> str:
-    case = f"an input for which it differs from the reference: {item.told_apart_by}\n" if item.told_apart_by else ""
+    case = f"an input on which mutant and reference differ: {item.told_apart_by}\n" if item.told_apart_by else ""
     return f"{item.diff}\n{case}"
 
 
@@ -117,14 +117,14 @@ def fixed_inputs(found: Mapping[str, Certificate | None]) -> Iterator[str]:
     """
     for name, item in found.items():
         if item and item.fixed_inputs is not None and item.fixed_inputs > MOST_FIXED:
-            yield f"{name}: {item.fixed_inputs:.0%} of its cases are fixed, more than {MOST_FIXED:.0%}"
+            yield f"{name}: {item.fixed_inputs:.0%} of the cases are fixed, more than {MOST_FIXED:.0%}"
 
 
 def slow_checks(found: Mapping[str, Certificate | None]) -> Iterator[str]:
     """Yield a sentence for each check that takes more processor time than the limit for its tier."""
     for name, item in found.items():
         if item and item.cost.seconds > CHECK_SECONDS[item.tier]:
-            yield f"{name}: its check takes {item.cost.seconds:.2f} s, more than {CHECK_SECONDS[item.tier]:.1f} s"
+            yield f"{name}: the check takes {item.cost.seconds:.2f} s, more than {CHECK_SECONDS[item.tier]:.1f} s"
 
 
 def edge_failures(found: Mapping[str, Certificate | None]) -> Iterator[str]:
@@ -136,7 +136,7 @@ def edge_failures(found: Mapping[str, Certificate | None]) -> Iterator[str]:
         for rewrite in item.rewrites if item else ():
             if rewrite.correct and not rewrite.passed:
                 cases = f"{counted(len(rewrite.fails), 'edge case')}: {', '.join(rewrite.fails)}"
-                yield f"{name}: the rewrite {rewrite.name} need only be correct; it fails {cases}"
+                yield f"{name}: the rewrite {rewrite.name} passes all ordinary cases but fails {cases}"
 
 
 def draws_sheet(found: Sequence[AuditedDraw]) -> Sheet:
@@ -157,7 +157,7 @@ def draws_sheet(found: Sequence[AuditedDraw]) -> Sheet:
         for item in found
     ]
     columns = ("task", "share a stage", "search runs", "two threads", "reason if not fair")
-    return sheet(f"{len(found)} draws", columns, rows, numbers=columns[1:4])
+    return sheet(counted(len(found), "draw"), columns, rows, numbers=columns[1:4])
 
 
 def draw_lines(paper: str, draw: Draw, refused: Iterable[tuple[Draw, str]]) -> Iterator[str]:
@@ -165,7 +165,7 @@ def draw_lines(paper: str, draw: Draw, refused: Iterable[tuple[Draw, str]]) -> I
     for item, why in refused:
         yield f"attempt {item.attempt} is not fair: {why}"
     yield f"{paper}/{draw.id}: {', '.join(draw.deviations)}"
-    yield f"a search that knows the pool finds these deviations after {draw.witness} runs"
+    yield f"number of runs in which a search with knowledge of the pool finds these deviations: {draw.witness}"
     dial = ", entangled = true" if draw.entangled else ""
     yield f"to publish this draw: {{ count = {draw.count}, seed = {draw.seed}{dial}, attempt = {draw.attempt} }}"
 
@@ -182,13 +182,13 @@ def effects_sheet(paper: str, found: Sequence[Effect]) -> Sheet:
         (item.name, item.file, item.stage, f"{len(item.moved)}/{item.metrics}", item.fault or "-", item.why)
         for item in found
     ]
-    columns = ("deviation", "file", "first stage", "changed metrics", "fault", "why")
-    title = f"{paper}: {len(found)} deviations"
-    return sheet(title, columns, rows, numbers=("changed metrics",), spare=("why", "file"))
+    columns = ("deviation", "file", "first stage", "changed metrics", "problem", "deviation from the paper")
+    title = f"{paper}: {counted(len(found), 'deviation')}"
+    return sheet(title, columns, rows, numbers=("changed metrics",), spare=("deviation from the paper", "file"))
 
 
 def adversary_sheet(found: Sequence[Finding]) -> Sheet:
-    """Return the table that counts, by task, the versions by an adversary that the check accepts or rejects."""
+    """Return the table that counts, by task, an adversary's versions that the check accepts or rejects."""
     rows = []
     for task in dict.fromkeys(item.task for item in found):
         wrong = [item for item in found if item.task == task and item.proposal.kind == "wrong"]
@@ -202,11 +202,11 @@ def adversary_sheet(found: Sequence[Finding]) -> Sheet:
 
 
 def adversary_texts(found: Sequence[Finding]) -> Iterator[str]:
-    """Yield a text for each version by an adversary that the check wrongly accepts or wrongly rejects."""
+    """Yield a text for each of an adversary's versions that the check wrongly accepts or wrongly rejects."""
     for item in found:
         if item.amiss:
             name = f"{item.task} {item.proposal.kind} {item.number}"
             if item.proposal.kind == "wrong":
-                yield f"{name} passes but violates: {item.proposal.sentence}\n  {item.told_apart_by}"
+                yield f"{name} passes but violates this sentence: {item.proposal.sentence}\n  {item.told_apart_by}"
             else:
                 yield f"{name} is meant to be right but fails: {item.rejected_by}"

@@ -45,7 +45,7 @@ def _mean_over_tasks(results: Sequence[Result], robust: bool = False) -> float:
 
 
 def failures_sheet(results: Sequence[Result], built_in: Collection[str]) -> Sheet | None:
-    """Return the table of answers that fail in a case, each with its first failure, or None if there are none.
+    """Return the table of answers that fail at least one case, each with its first failure, or None if there are none.
 
     Args:
         results: The results of a grading.
@@ -60,7 +60,9 @@ def failures_sheet(results: Sequence[Result], built_in: Collection[str]) -> Shee
     if not failed:
         return None
     columns = ("system", "task", "cases", "first failure")
-    return sheet("Answers that fail in a case", columns, map(_failure, failed), numbers=["cases"], spare=["cases"])
+    return sheet(
+        "Answers that fail at least one case", columns, map(_failure, failed), numbers=["cases"], spare=["cases"]
+    )
 
 
 def _failure(item: Result) -> tuple[str, ...]:
@@ -76,7 +78,11 @@ def failing_grades_sheet(failed: Sequence[Grade]) -> Sheet:
     rows = [[*item.answer, f"{item.matched}/{len(item.cases)}", first_failure(item.first_failure)] for item in failed]
     columns = ["system", "task", "sample", "cases", "first failure"]
     return sheet(
-        "Answers that fail in a case", columns, rows, numbers=["sample", "cases"], spare=["cases", "sample", "system"]
+        "Answers that fail at least one case",
+        columns,
+        rows,
+        numbers=["sample", "cases"],
+        spare=["cases", "sample", "system"],
     )
 
 
@@ -118,7 +124,7 @@ def speeds_sheet(results: Sequence[Result]) -> Sheet | None:
     ]
     if not rows:
         return None
-    columns = ["system", "task", "answer", "speed", "memory", "rounds", "reason for no speed"]
+    columns = ["system", "task", "answer", "speed", "memory", "rounds", "why not measured"]
     kept = columns if any(row[-1] for row in rows) else columns[:-1]
     return sheet(
         "Time and memory of the reference divided by those of the answer, on timed inputs, with 95% intervals over "
@@ -135,7 +141,7 @@ def _ratio(value: Ratio | None) -> str:
 
 
 def verification_sheets(answers: Sequence[VerifiedClaim]) -> list[Sheet]:
-    """Return a table that compares claimed with found verdicts by system and, if some differ, a table of these."""
+    """Return a table of claimed and recomputed grades by system and, if any differ, a table of these answers."""
     rows = [
         [
             system,
@@ -157,7 +163,7 @@ def verification_sheets(answers: Sequence[VerifiedClaim]) -> list[Sheet]:
     ]
     if differ:
         columns = ["system", "task", "sample", "claimed", "found"]
-        sheets.append(sheet("Verdicts that differ", columns, differ, numbers=["sample"]))
+        sheets.append(sheet("Answers whose grade differs from the claim", columns, differ, numbers=["sample"]))
     return sheets
 
 

@@ -72,16 +72,14 @@ def agreement_sheets(found: RaterAgreement) -> list[Sheet]:
     for group in found.groups:
         rows += [_group(group.who, group.reliability), _group(f"{group.who}, CC or not", group.binary)]
     columns = ["who", "raters", "items", "labels", "by all", "Fleiss' kappa", "alpha, nominal", "alpha, ordinal"]
-    title = (
-        "Agreement of all raters, over items with two labels or more; Fleiss' kappa over items that all raters labelled"
-    )
+    title = "Agreement of all raters, over items with at least two labels; Fleiss' kappa over items labelled by all"
     return [*sheets, sheet(title, columns, rows, numbers=columns[1:5], spare=["labels"])]
 
 
 def ties_lines(found: RaterAgreement) -> Iterator[str]:
     """Yield a line for each rater that has answers without a majority of votes or labels."""
     for name, count in found.ties.items():
-        yield f"{name}: no majority for {counted(count, 'answer')}, left out"
+        yield f"{name}: left out {counted(count, 'answer')} without a majority"
 
 
 def pairs_sheet(pairs: Mapping[str, Agreement], collapsed: Iterable[Agreement] = ()) -> Sheet:

@@ -27,17 +27,17 @@ def tasks_sheet(tasks: Sequence[Task], tier: Tier) -> Sheet:
         venue = f"{paper.venue} {paper.year}"
         rows.append([task.id, task.category, venue, paper.public_since or "-", target, release, paper.title])
     columns = ["task", "category", "venue", "public since", "target", "released", "paper"]
-    title = counted(len(tasks), "task") + ("" if tier == "function" else f" of the tier {tier}")
+    title = counted(len(tasks), "task") + ("" if tier == "function" else f" in the {tier} tier")
     return sheet(title, columns, rows, spare=columns[1:])
 
 
 def tiers_line(every_task: Sequence[Task]) -> str:
     """Return a line with the number of tasks in each tier of a suite, and its digest."""
     counts = Counter(item.tier for item in every_task if item.draw is None)
-    others = ", ".join(f"{count} of the tier {name}" for name, count in counts.items() if name != "function")
-    others = f" of the tier function, {others}" if others else ""
+    others = ", ".join(f"{count} in the {name} tier" for name, count in counts.items() if name != "function")
+    others = f" in the function tier, {others}" if others else ""
     name = suite_name(every_task) or "a suite"
-    return f"{name}: {counts['function']} tasks{others}, digest {suite_digest(every_task)}"
+    return f"{name}: {counted(counts['function'], 'task')}{others}, digest {suite_digest(every_task)}"
 
 
 def tiers_warning(tasks: Sequence[Task], what: str) -> str:
@@ -49,7 +49,8 @@ def tiers_warning(tasks: Sequence[Task], what: str) -> str:
     """
     papers = sorted({task.paper.slug for task in tasks if task.other_tiers})
     return (
-        f"Tasks of different tiers of a paper can contain answers to each other; {what}. Papers: {', '.join(papers)}"
+        f"Workspaces for different tiers of a paper can contain answers to each other's tasks; {what}. "
+        f"Papers: {', '.join(papers)}"
         if papers
         else ""
     )
@@ -140,7 +141,7 @@ def summary(every_task: Sequence[Task], tasks: Sequence[Task], facts: Suite | No
     Args:
         every_task: All tasks of the suite, from which the digest is computed.
         tasks: The tasks to count.
-        facts: The content of suite.toml, if there is one.
+        facts: The content of suite.toml; None if the suite has none.
     """
     return Summary(
         suite=suite_name(tasks),
