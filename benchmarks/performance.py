@@ -288,10 +288,10 @@ not count, in which images are built and the outputs of the references are cache
 workers and the comparison of results; (a), (b) and (d) only run the checks. (a) and (b) run one task after another,
 like harnesses that give each task a container or a process. A process shuts down torch before it ends, whereas a
 container is killed, so (b) can be slower than (a). In this benchmark, each Ray node has one worker, however many cores
-there are. The last column is the time beyond the checks. To compute it, the time of (d) is divided by the number of
-checks that run at once, and subtracted from the total time of the row.
+there are. The last column is the overhead: the total time of the row, minus the time of (d) divided by the number of
+checks that run at once.
 
-| method | seconds | least to most | per task | until the first outcome | relative to bubblewrap | beyond the checks |
+| method | seconds | least to most | per task | until the first outcome | relative to bubblewrap | overhead |
 |---|--:|--:|--:|--:|--:|--:|
 {rows}
 
@@ -300,27 +300,29 @@ checks that run at once, and subtracted from the total time of the row.
 Grading under bubblewrap is {over_containers:.1f} times as fast as with a container per task, and {over_processes:.1f}
 times as fast as with a process per task, which isolates nothing. Most of the remaining time is that of the checks
 themselves: {at_once} workers that did nothing else would take {alone:.1f} s, so no harness could be more than
-{most_containers:.1f} times as fast as (a) and {most_processes:.1f} times as fast as (b) on this machine. Beyond the
-checks, a container per task takes {beyond_containers:.0f} times as long as bubblewrap, and a process per task
+{most_containers:.1f} times as fast as (a) and {most_processes:.1f} times as fast as (b) on this machine. The overhead
+of a container per task is {beyond_containers:.0f} times that of bubblewrap, and the overhead of a process per task
 {beyond_processes:.0f} times.
 
 ## Limiting factors
 
 - **The checks.** All checks take {warm:.1f} s in one worker, and {floor:.1f} s in a process without any isolation, so
-  isolation costs {beside:.3f} s per task. The checks take {checks:.0%} of a worker's time for one system, including the
-  worker's start.
-- **The start of a template** takes {start:.1f} s. Without isolation, starting an interpreter, the same imports and
-  creating a first optimizer take {imports:.1f} s. A command starts a template for each of the {sets} sets of packages
-  that its tasks import, and forks the workers of all systems from it, so another system costs only milliseconds. When
-  one worker that sees all packages grades a system's answers to the whole suite, the start is {share:.0%} of its time.
-  Each Ray node has templates of its own. Under Docker, each worker imports its packages itself.
+  isolation costs {beside:.3f} s per task. When a worker grades one system, {checks:.0%} of its time, including its
+  start, is spent on checks.
+- **The start of a template** takes {start:.1f} s. Without isolation, starting an interpreter, importing the same
+  packages and creating an optimizer takes {imports:.1f} s. A command starts a template for each of the {sets} sets of
+  packages that its tasks import, and forks the workers of all systems from it, so another system costs only
+  milliseconds. When one worker that sees all packages grades a system's answers to the whole suite, the start is
+  {share:.0%} of its time. Each Ray node has templates of its own. Under Docker, each worker imports its packages
+  itself.
 - **Memory**: the process of a job takes at most {peak:.0f} MB, including the memory that it shares with its worker.
 
 ## Many answers
 
-One command graded {count:,} answers of 100 systems, {distinct:,} of them distinct (references, masks, rewrites, wrong
-versions and mutants), under bubblewrap, each until its first failed case. It made {rate:.2f} grades per second, with a
-standard error of {error:.2f} over windows of 100.{grown}
+One command graded {count:,} answers ({distinct:,} of them distinct) of 100 systems under bubblewrap, with
+`--fail-fast`, which stops the grading of an answer at its first failed case. The answers were references, masks,
+rewrites, wrong versions and mutants. The command made {rate:.2f} grades per second, with a standard error of
+{error:.2f} over windows of 100.{grown}
 
 | grades | seconds | grades per second until then | MB of the command |
 |--:|--:|--:|--:|

@@ -36,8 +36,8 @@ An audit writes a certificate for each task. The table sums up the valid certifi
   code that follows the first section of the instruction. All must be correct. The edge cases that *plain* fails are
   listed by the audit, but do not count as failures.
 - *Wrong versions*: plausible misreadings of the paper or the instruction. None may be robust.
-- *Mutants*: the reference with one expression, statement or behaviour changed, without those that no input
-  distinguishes from it. In brackets: rejected by ordinary cases alone.
+- *Mutants*: versions of the reference with one expression, statement or behaviour changed. Mutants that no input
+  distinguishes from the reference are not counted. In brackets: the share that ordinary cases alone reject.
 - *Cheats*: answers that exit early, return constants, compare equal to everything, and the like.
 
 `lmrbench task audit --again --suite SUITE` repeats the audits of a suite. [Write a task](writing-a-task.md#the-audit)
@@ -46,10 +46,11 @@ the paper correctly; instructions and cases are public so that readers can judge
 
 ## Machines
 
-A verdict must not depend on how busy a machine is. Limits count processor time, and a sleeping candidate is stopped by
-the clock. A case that times out is run again before it counts. `taskset -c 0 python benchmarks/load.py --busy 7` grades
-references, rewrites, masks and 200 wrong versions on one idle core, and again while seven processes, each in a session
-of its own, keep this core busy. It compares the verdict on each answer, and the first failed case:
+A verdict must not depend on how busy a machine is. Limits count processor time, and a candidate that only sleeps is
+stopped by a wall-clock limit. A case that times out is run again before it counts.
+`taskset -c 0 python benchmarks/load.py --busy 7` grades references, rewrites, masks and 200 wrong versions on one idle
+core, and again while seven processes, each in a session of its own, keep this core busy. It compares the verdict on
+each answer, and the first failed case:
 
 | suite | answers | repeats | slower by a factor of | verdicts that differ |
 |---|--:|--:|--:|--:|
@@ -61,10 +62,10 @@ the exceptions.
 
 ## Intervals
 
-To test the intervals of rates, the script simulates systems that solve the 28 tasks of the 23 papers of `core`. Each
-paper has its own probability of success, whose log-odds are normally distributed, with the standard deviation in the
-column *between papers*. The other columns show, over {systems:,} systems, the share of intervals that contain the true
-rate over papers, and their median width:
+To test the intervals of rates, `benchmarks/validity.py` simulates systems that solve the 28 tasks of the 23 papers of
+`core`. Each paper has its own probability of success, whose log-odds are normally distributed, with the standard
+deviation in the column *between papers*. The other columns show, over {systems:,} systems, the share of intervals that
+contain the true rate over papers, and their median width:
 
 {intervals}
 
@@ -75,9 +76,9 @@ two systems can be detected. `lmrbench report --full` has the smallest differenc
 ## Horizon
 
 [Reproduction horizon](horizon.md) has the bias, the coverage and the width of the interval in simulations
-(`python benchmarks/horizon.py`). Every published [forensic task](forensic-tasks.md#draws) can be solved from its
-logs: a search that knows all possible changes finds the right ones within 1,000 runs, and at no stage does another set
-of at most as many changes give the same logs (`lmrbench task audit --tier forensic`).
+(`python benchmarks/horizon.py`). Every published [forensic task](forensic-tasks.md#draws) can be solved from its logs:
+a search that knows all possible changes finds the right ones within 1,000 runs, and no other set of the same size or
+smaller gives the same logs at any stage (`lmrbench task audit --tier forensic`).
 
 ## Limits
 
