@@ -202,7 +202,7 @@ def test_of_one_annotator_and_of_nobody(run_folder, tmp_path):
     ("row", "message"),
     [
         ({"category": "XX"}, "sheet.csv:3: category: 'XX' is not on the scale CC, LC, LI"),
-        ({"category": "", "reason": "so"}, "sheet.csv:3: category: missing, or not on the scale"),
+        ({"category": "", "reason": "so"}, "sheet.csv:3: category: missing; expected a value on the scale"),
         ({"category": "LC"}, "sheet.csv:3: reason: missing; LC needs a reason"),
         ({"error_class": "typo"}, "sheet.csv:3: error_class: 'typo' is not one of paper parsing, problem context"),
         ({"item": "item-1"}, "sheet.csv:3: item: ann labels item-1 twice; first in "),

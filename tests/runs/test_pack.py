@@ -150,7 +150,7 @@ def claim(**changed):
         ({"submissions__jsonl": b"\n"}, True, "contains no submissions"),
         ({"grades__jsonl": None}, True, "contains no grades.jsonl"),
         ({"usage__jsonl": None}, False, "usage.jsonl is listed in manifest.json but missing"),
-        ({"grades__jsonl": claim(sample=1)}, True, "one verdict for each answer"),
+        ({"grades__jsonl": claim(sample=1)}, True, "one grade for each answer"),
         ({"grades__jsonl": claim() * 2}, True, "is in the file twice"),
         ({"grades__jsonl": claim(sample=-1)}, True, "grades.jsonl:1: sample"),
         ({"usage__jsonl": usage(system="me", sample=0).model_dump_json().encode()}, True, "as unanswered"),
@@ -271,7 +271,7 @@ def test_a_run_is_packed_graded_again_and_shown_as_verified(toy_suite, tmp_path)
 
     same = lmrbench("verify", "run.zip", "--to", "same", "--suite", toy_suite, cwd=tmp_path)
     assert same.returncode == 0, same.stderr + same.stdout
-    assert "0 of 2 verdicts differ" in same.stdout
+    assert "0 of 2 grades differ" in same.stdout
     drawn = json.loads((tmp_path / "same" / "run.json").read_text())["seeds"]
     assert drawn != json.loads((tmp_path / "run" / "run.json").read_text())["seeds"]
 

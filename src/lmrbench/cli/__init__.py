@@ -62,7 +62,7 @@ COMMANDS = {
     "export": Entry("Write the files that a solver gets for each task.", "publish:export", PUBLISH),
     "site": Entry("Write a leaderboard of runs as a static site.", "publish:site", PUBLISH),
     "submit": Entry("Pack a run so that others can grade it again.", "publish:submit", PUBLISH),
-    "verify": Entry("Grade the answers of a pack again and compare the verdicts.", "publish:verify", PUBLISH),
+    "verify": Entry("Grade the answers of a pack again and compare the grades.", "publish:verify", PUBLISH),
     "list": Entry("List the tasks of a suite, or summarize them.", "tasks:list_tasks", TASKS),
     "show": Entry("Show one task: its paper, instruction and masked function.", "tasks:show_task", TASKS),
     "collect": Entry("Collect answers into a file of submissions.", "tasks:collect", TASKS),

@@ -34,8 +34,7 @@ def agreement(
 
     For each pair of raters, the tables show how often they agree, how often one says CC (completely correct) and the
     other LI (logic incorrect), and Cohen's kappa. For all annotators and for all judges, they show Fleiss' kappa and
-    Krippendorff's alpha. For the tests, a correct answer counts as CC, any other as LI. Intervals come from resampling
-    papers. If a measure is undefined, the reason is shown instead.
+    Krippendorff's alpha. An answer that passes the tests counts as CC, any other as LI. Intervals are over papers.
     """
     from lmrbench.judging.labels import read_labels
     from lmrbench.report.measures.raters import compare_runs
@@ -58,29 +57,21 @@ def actions(
     ] = None,
     events: Annotated[
         list[Path] | None,
-        Option(
-            "--events",
-            metavar="DIR",
-            help="A folder of OpenHands events that is named after the model. May be repeated.",
-        ),
+        Option("--events", metavar="DIR", help="Folder of OpenHands events, named after the model; repeatable."),
     ] = None,
     outcomes: Annotated[
         Path | None,
-        Option(
-            "--outcomes",
-            metavar="FILE",
-            help="With --events: a CSV file with columns task, solved (yes or no) and, for several systems, system.",
-        ),
+        Option("--outcomes", metavar="FILE", help="With --events: a CSV file with columns task, solved and system."),
     ] = None,
     json: options.Json = False,
 ) -> None:
     """Count the actions of agents by system and outcome, with a permutation test.
 
     The test compares the shares of actions in sessions that solved their task with those in all other sessions. Shares
-    are averaged over sessions, and outcomes are permuted 10,000 times.
+    are averaged over sessions, and outcomes are permuted 10,000 times. Copies of a session are counted once.
 
-    A session whose events are found more than once is counted once. In --outcomes, `task` is the path of a session's
-    folder below DIR, or the name of one folder in this path.
+    In --outcomes, `task` is the path of a session's folder below DIR, or the name of one folder in this path; `solved`
+    is yes or no; `system` is needed only for several systems.
     """
     from lmrbench.integrations.lmr_bench.actions import contrasts, distributions
     from lmrbench.integrations.lmr_bench.sessions import sessions_of
@@ -102,10 +93,10 @@ def actions(
 def structure(runs: options.Runs, suite: options.Suite = None, json: options.Json = False) -> None:
     """Regress the success of answers on the structure of the repository.
 
-    Two logistic regressions predict whether an answer passes from directory depth, branching, imbalance and goal
-    length, each standardised over the answers, and from the system, with the first system as the baseline. Standard
-    errors are clustered by paper. The first regression uses the measures as the LMR-BENCH paper defines them. The
-    second one uses those of lmrbench, which count files and masked lines.
+    Two logistic regressions predict whether an answer passes from the system, with the first one as the baseline, and
+    from directory depth, branching, imbalance and goal length, each standardised over the answers. Standard errors are
+    clustered by paper. The first regression measures the structure as the LMR-BENCH paper does; the second counts files
+    and masked lines.
     """
     from lmrbench.integrations.lmr_bench.structure import regressions
 
@@ -124,11 +115,10 @@ def structure(runs: options.Runs, suite: options.Suite = None, json: options.Jso
 
 @app.command()
 def ablation(runs: options.Runs, json: options.Json = False) -> None:
-    """Compare the rates of each system between different inputs: full, paper+file and paper.
+    """Compare the rates of each system between its runs with different --inputs: full, paper+file and paper.
 
-    Give the runs of one or several systems with different --inputs. For each system, the tables show the rate with each
-    of these inputs on the tasks that have an answer in all of the system's runs. They also show the paired differences,
-    with the same tests as in `lmrbench report`.
+    The tables show each system's rates on the tasks that are answered in all of its runs, and the paired differences
+    between inputs, with the same tests as in `lmrbench report`.
     """
     from lmrbench.report.measures.ablation import ablations
 
@@ -167,22 +157,17 @@ def errors(runs: options.Runs, labels: options.LabelFiles = None, json: options.
 @app.command()
 def published(
     clone: Annotated[
-        Path | None,
-        Argument(
-            metavar="[CLONE]", help="A clone of the public edition; by default the records that come with lmrbench."
-        ),
+        Path | None, Argument(metavar="[CLONE]", help="A clone of the public edition; by default the built-in records.")
     ] = None,
     json: options.Json = False,
     as_markdown: options.Markdown = False,
 ) -> None:
-    """Recompute the figures of the LMR-BENCH paper from its published records.
+    """Recompute the numbers in the LMR-BENCH paper from its published records.
 
-    For each figure, the table says whether the recomputed value equals the published one, or why the figure can't be
-    recomputed. A second table shows how far the judge, people and unit tests agree, with intervals from resampling
-    papers. For tests on the actions of agents, see `lmrbench analyse actions`.
-
-    With a clone, the labels, the judge's answers, the results of unit tests and the OpenHands logs are read from the
-    clone. Records that can't be read are left out, with a warning.
+    For each number, the table says whether the recomputed value equals the published one, or why it can't be
+    recomputed. A second table shows how far the judge, people and unit tests agree, with intervals over papers. For
+    tests on the actions of agents, see `lmrbench analyse actions`. Records of the clone that can't be read are left
+    out, with a warning.
     """
     from lmrbench.integrations.lmr_bench.recomputing import recomputed, recomputed_from
 
@@ -202,18 +187,13 @@ def published(
 @app.command()
 def familiarity(
     model: Annotated[
-        str,
-        Argument(
-            metavar="MODEL", help="A folder, a name on the Hugging Face hub, or, with --server, a model of the server."
-        ),
+        str, Argument(metavar="MODEL", help="A folder, a name on the Hugging Face hub, or a model of --server.")
     ],
     runs: Annotated[
-        list[Path] | None,
-        Argument(metavar="[RUN]...", help=f"{options.RUNS_HELP} Their success is correlated with familiarity."),
+        list[Path] | None, Argument(metavar="[RUN]...", help=f"{options.RUNS_HELP} For the correlation with success.")
     ] = None,
     server: Annotated[
-        str | None,
-        Option(metavar="URL", help="URL of a server that returns the log-probabilities of prompts, such as vLLM."),
+        str | None, Option(metavar="URL", help="A server that returns log-probabilities of prompts, such as vLLM.")
     ] = None,
     task: options.Tasks = None,
     window: Annotated[int, options.advanced(min=2, help="Context length of a local model, in tokens.")] = 2048,
@@ -225,9 +205,8 @@ def familiarity(
     """Measure how probable a model finds each goal file, compared with a renamed and reformatted copy.
 
     Goal files are the files of the reference that contain targets. The probability alone says little, because
-    conventional code is probable too. If the difference from the copy is larger for one file than for other files, the
-    file may have been in the training data. With run folders, the rank correlation of the difference with success is
-    shown as well.
+    conventional code is probable, too. A file whose difference from the copy is larger than those of other files may
+    have been in the training data. With run folders, the rank correlation of the difference with success is shown.
     """
     from lmrbench.report.familiarity import correlations, familiarities
     from lmrbench.report.token_probabilities import of_local_model, of_server

@@ -38,19 +38,12 @@ def audit(
     again: Annotated[bool, Option("--again", help="Also audit tasks with a valid certificate.")] = False,
     tier: options.TierName = "function",
     adversary: Annotated[
-        str | None,
-        Option(
-            metavar="MODEL",
-            help="Instead of auditing, have a model write wrong and right versions of the targets, and grade them.",
-        ),
+        str | None, Option(metavar="MODEL", help="Instead, let a model write wrong and right versions, and grade them.")
     ] = None,
     wrong: Annotated[int, Option(help="Number of wrong versions of each task.", min=0, rich_help_panel=ADVERSARY)] = 12,
     right: Annotated[int, Option(help="Number of right versions of each task.", min=0, rich_help_panel=ADVERSARY)] = 5,
     out: Annotated[
-        Path,
-        Option(
-            metavar="FILE", help="The file to which versions and their grades are written.", rich_help_panel=ADVERSARY
-        ),
+        Path, Option(metavar="FILE", help="The file for the versions and their grades.", rich_help_panel=ADVERSARY)
     ] = Path("adversaries.jsonl"),
     fresh: options.Fresh = None,
     sandbox: options.Sandbox = DEFAULT_SANDBOX,
@@ -65,25 +58,19 @@ def audit(
     The reference must pass with all seeds, in fresh processes and on two threads. Rewrites must pass, too; `plain` need
     only pass the ordinary cases. The mask, cheats and wrong versions must fail; wrong versions marked `Edge: ...` may
     fail in edge cases only. At least 95% of the mutants must fail, counted separately for those with one changed
-    expression and for mutants of behaviour, which are wrong for some inputs only. The column "by ordinary" is the share
-    of mutants that the ordinary cases alone reject. The files of a solver must not contain the answer, and must state
-    every constant. The check must not contain an oracle: a name that gives the target's result. The column "fixed" is
-    the share of cases with the same observation for every seed; a share above a third is reported. The results are
-    stored with the task as its certificate, which is valid until the task or the auditor changes.
+    expression and for mutants of behaviour, which are wrong for some inputs only. The workspace must not contain the
+    answer, and must state every constant. The check must not contain an oracle: a name that gives the target's result.
+    The results are stored with the task as its certificate, which is valid until the task or the auditor changes. In
+    the table, "by ordinary" is the share of mutants that the ordinary cases alone reject, and "fixed" the share of
+    cases with the same observation for every seed. Exits with 1 if a task falls short.
 
     With --adversary, a model that never sees the check writes versions of each task's targets. Wrong versions that pass
     and right versions that fail are listed. If the command is interrupted, run it again to resume.
 
-    With --tier method or twin, there are no mutants of behaviour. With --tier method, each rejected mutant must change
-    the logged results, or contradict a sentence that decided/TASK.toml quotes.
-
-    With --tier forensic, each published draw (or, with --fresh, each new one) must be fair and give the same results on
-    two threads. No certificate is written.
-
-    If a workspace contains the answer to a task of another tier of the same paper, this is reported, but it is not a
-    shortfall.
-
-    Exits with 1 if a task falls short.
+    The tiers method and twin have no mutants of behaviour. In the tier method, each rejected mutant must change the
+    logged results, or contradict a sentence that decided/TASK.toml quotes. In the tier forensic, each published draw
+    (or, with --fresh, each new one) must be fair and give the same results on two threads; no certificate is written.
+    Answers to tasks of other tiers in a workspace are reported, but are not a shortfall.
     """
     where = executor_of(executor, address)
     if where != LOCAL and (tier == "forensic" or adversary is not None):
@@ -133,7 +120,7 @@ def _print(
 def _attack(
     tasks: Selection, model: str, wrong: int, right: int, file: Path, workers: int | None, sandbox: str, json: bool
 ) -> bool:
-    """Let a model write versions of tasks, and print them. Return whether any version shows that a task needs work."""
+    """Let a model write versions of targets, and print them. Return whether a version shows that a task needs work."""
     number = len(tasks.chosen) * (wrong + right)
     with open_pool(sandbox, suite_folders(tasks.suite), workers) as pool, progress_bars() as bars:
         attacks = attack_all(tasks.chosen, model, wrong, right, file, pool)

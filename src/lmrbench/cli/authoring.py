@@ -59,27 +59,17 @@ def new(
         ),
     ] = None,
     since: Annotated[
-        str | None,
-        Option(
-            metavar="VERSION",
-            help="An earlier version of the package. Without TARGET, list the definitions added since then; "
-            "with TARGET alone, print its code; with --to as well, check that TARGET is new.",
-        ),
+        str | None, Option(metavar="VERSION", help="An earlier version of the package: find what was added since then.")
     ] = None,
     command: Annotated[
         str, Option("--command", help="Command to run in the repository. Its calls of the target are recorded.")
     ] = "python experiment.py",
     beside: Annotated[
         list[Path] | None,
-        Option(
-            "--with",
-            metavar="FILE",
-            help="A script or a folder to put into the repository while the command runs. May be repeated.",
-        ),
+        Option("--with", metavar="FILE", help="Script or folder to put into the repository for the run; repeatable."),
     ] = None,
     paper: Annotated[
-        Path | None,
-        Option("--paper", metavar="FILE", help="The paper, as PDF or text; used for an outline of the summary."),
+        Path | None, Option("--paper", metavar="FILE", help="The paper, as PDF or text, for an outline of the summary.")
     ] = None,
     category: Annotated[
         str, Option(help="One of the categories in suite.toml; any name in a suite without that file.")
@@ -90,13 +80,11 @@ def new(
 
     lmrbench copies the repository, records calls of the target, proposes and audits a check, and lists the work that is
     left to do. With --source, nothing is copied: task.toml pins the published code by its digest, and the code is
-    fetched into the cache.
+    fetched into the cache. Existing files are kept, so the command can be run again.
 
-    With --source and --since but no TARGET, no task is made. Instead, the command lists the functions, classes and
-    methods that are new in a package, beginning with those that name a paper. No code of the package is run. --json
-    includes short definitions, which the table leaves out. With TARGET and without --to, its code is printed.
-
-    Existing files are kept, so the command can be run again after a change or an interruption.
+    With --source, --since and --to, TARGET must be new in the package. Without --to, no task is made and no code of the
+    package is run: the command prints the code of TARGET or, without TARGET, lists the functions, classes and methods
+    that are new, beginning with those that name a paper. --json includes short definitions.
     """
     if since is not None and source is None:
         raise UsageError("--since needs a package; name it with --source NAME")
@@ -160,20 +148,15 @@ def _as_text(code: str) -> str:
 def mask(
     repository: Annotated[Path, Argument(metavar="REPOSITORY", help="A folder with Python files.")],
     targets: Annotated[
-        list[str],
-        Argument(metavar="TARGET...", help="Functions to mask, such as trainers.py::SimPOTrainer.simpo_loss."),
+        list[str], Argument(metavar="TARGET...", help="Functions, such as trainers.py::SimPOTrainer.simpo_loss.")
     ],
-    closure: Annotated[
-        bool, Option("--closure", help="Also mask the helpers that only the targets use, for a harder task.")
-    ] = False,
-    to: Annotated[
-        Path | None, Option("--to", metavar="DIR", help="Write the masked repository to a new folder.")
-    ] = None,
+    closure: Annotated[bool, Option("--closure", help="Also mask the helpers that only the targets use.")] = False,
+    to: Annotated[Path | None, Option("--to", metavar="DIR", help="New folder for the masked repository.")] = None,
 ) -> None:
     """Mask functions of a repository and show the difference.
 
-    The bodies of the functions are removed, and nothing else is changed. With --to, the masked repository is written
-    instead of showing the difference. The last line lists the targets in the form of task.toml.
+    The bodies of the functions are removed, and nothing else is changed. With --to, the masked repository is written,
+    and the difference is not shown. The last line lists the targets in the form of task.toml.
     """
     files, masked, chosen = masking.mask_targets(repository, [parsed_target(text) for text in targets], closure)
     if to is not None:
@@ -205,10 +188,7 @@ def results(
 def forge(
     paper: Annotated[str, Argument(metavar="PAPER", help="A paper with a pool of deviations, such as dpo.")],
     deviations: Annotated[
-        int | None,
-        Option(
-            "--deviations", "-k", min=1, help="Number of deviations to draw; by default the whole pool is run instead."
-        ),
+        int | None, Option("--deviations", "-k", min=1, help="Number of deviations to draw; by default, run the pool.")
     ] = None,
     seed: Annotated[int, Option(min=0, max=2**31 - 1, help="Random seed of the draw.")] = 0,
     entangled: Annotated[
@@ -222,13 +202,12 @@ def forge(
     """Draw deviations for a forensic task, or run each deviation of the pool alone.
 
     Without --deviations, each deviation of the paper's deviations.toml is run alone, and the logged metrics that it
-    changes are counted. Exits with 1 if a deviation does not run or train, changes no metric, first changes metrics in
-    another stage than the file states, or gives the same logs as another deviation.
+    changes are counted. Exits with 1 if a deviation does not run or train, changes no metric, first affects a different
+    stage from the one that the file states, or gives the same logs as another deviation.
 
-    With --deviations K, the first fair draw is printed. It is the answer to the task. A draw is fair if the changed
-    program trains, and if a search that knows the pool and goes from stage to stage finds the draw's changes within
-    1,000 runs, and no other changes that give the same logs. A draw depends only on the pool, the repository, K, the
-    seed, the attempt and --entangled, so anyone who has the suite can compute it.
+    With --deviations K, the first fair draw, which is the answer to the task, is printed. A draw is fair if the changed
+    program trains, and if a search that knows the pool finds the draw's changes within 1,000 runs, and no other changes
+    that give the same logs. Anyone who has the suite can compute the draw.
     """
     folder = suite_folder(suite)
     task = paper_task(load_suite(folder), paper)
@@ -269,43 +248,29 @@ def accept(
 
 
 def import_(
-    edition: Annotated[
-        Literal["lmr-bench"],
-        Argument(metavar="lmr-bench", help="The edition to import: the public edition of LMR-BENCH."),
-    ],
+    edition: Annotated[Literal["lmr-bench"], Argument(metavar="lmr-bench", help="The public edition of LMR-BENCH.")],
     source: Annotated[
-        Path,
-        Argument(
-            metavar="DIR",
-            help="A clone of the edition's repository, or the folder benchmark or benchmark/datasets in the clone.",
-        ),
+        Path, Argument(metavar="DIR", help="A clone of the repository, or its folder benchmark or benchmark/datasets.")
     ],
     to: Annotated[Path, Option("--to", metavar="SUITE", help="The suite folder to make, new or empty.")],
     runs: Annotated[
         Path | None,
-        Option(
-            "--runs",
-            metavar="DIR",
-            help="Also write the published answers, judgements, labels and verdicts, as a run folder for each system "
-            "in DIR, new or empty.",
-        ),
+        Option("--runs", metavar="DIR", help="Also write the published records as run folders in DIR, new or empty."),
     ] = None,
     json: options.Json = False,
 ) -> None:
     """Make a suite from a clone of the public edition of LMR-BENCH.
 
-    Each golden (reference code) is inserted into the research code, and masks are made from the result. The edition's
-    golden files, unit tests and bytecode are not copied. No code of the clone is run. Afterwards, use the suite in all
-    commands with --suite SUITE.
+    Each golden (reference code) is inserted into the research code, and masks are made from the result. Golden files,
+    unit tests and bytecode are not copied, and no code of the clone is run.
 
     If a task's function can be observed without the repository, the task gets a check of ordinary cases and can be
     graded. All other tasks can be listed, shown, exported, collected and judged. Everything that was left out is listed
-    with the reason.
+    with the reason. Exits with 1, and writes nothing, if no task could be made.
 
-    With --runs, `lmrbench report DIR --labels DIR/labels.jsonl` shows the published results, and `lmrbench grade
-    DIR/RUN --suite SUITE` grades the published answers again.
-
-    Exits with 1, and writes nothing, if no task could be made.
+    With --runs, the published answers, judgements, labels and test results of each system are written to a run folder.
+    `lmrbench report DIR --labels DIR/labels.jsonl` shows the published results, and `lmrbench grade DIR/RUN --suite
+    SUITE` grades the published answers again.
     """
     from lmrbench.integrations.lmr_bench.public_runs import import_with_runs
     from lmrbench.report.sheets.imports import imported_sheets

@@ -17,7 +17,7 @@ _ADVANCED = ("model_args", "base_url", "connections", "retries", "patience")
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Replace the parameters of a command that stand for records by options, one for each field of the record.
+    """Replace each parameter of a command that stands for a record by options, one for each field of the record.
 
     A record is a dataclass whose fields are annotated with options, or a pydantic model in an annotation such as
     `Annotated[dict[str, Any], Settings]`. For a pydantic model, the command receives the options that the user gave as
@@ -49,7 +49,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _fields(annotation: Any) -> Mapping[str, inspect.Parameter]:
-    """Return an option for each field of a record by name; empty if the annotation is not that of a record."""
+    """Return an option for each field of a record, by name; {} if a parameter's annotation does not name a record."""
     if isinstance(annotation, type) and is_dataclass(annotation):
         return inspect.signature(annotation, eval_str=True).parameters
     models = [item for item in getattr(annotation, "__metadata__", ()) if isinstance(item, type)]

@@ -35,32 +35,18 @@ class GradeArguments:
     """Arguments of `lmrbench grade` that select the answers."""
 
     path: Annotated[
-        Path | None,
-        Argument(
-            help="A file of submissions (JSON lines; see `lmrbench collect`), a run folder, or predictions in the "
-            "format of SWE-bench (JSON lines with instance_id, model_name_or_path, model_patch)."
-        ),
+        Path | None, Argument(help="A file of submissions, a run folder, or predictions in the format of SWE-bench.")
     ] = None
     golden: Annotated[bool, Option("--golden", help="Grade the reference itself; it must pass all cases.")] = False
-    mask: Annotated[
-        bool, Option("--mask", help="Grade the masked repository without an answer; it must not be correct.")
-    ] = False
+    mask: Annotated[bool, Option("--mask", help="Grade the masked repository; it must not be correct.")] = False
     rewrites: Annotated[
-        bool,
-        Option(
-            "--rewrites", help="Grade the suite's rewrites. All must be robust, except `plain`, which must be correct."
-        ),
+        bool, Option("--rewrites", help="Grade the suite's rewrites. All must be robust; `plain` need only be correct.")
     ] = False
     wrong: Annotated[
         bool,
-        Option(
-            "--wrong",
-            help="Grade the suite's wrong versions. None may be robust, and only those marked Edge: may be correct.",
-        ),
+        Option("--wrong", help="Grade wrong versions. None may be robust; only those marked Edge: may be correct."),
     ] = False
-    nearest: Annotated[
-        bool, Option("--nearest", help="Grade a baseline that needs no model: it copies the most similar function.")
-    ] = False
+    nearest: Annotated[bool, Option("--nearest", help="Grade copies of the most similar function (baseline).")] = False
     most: Annotated[
         int | None, Option(min=1, help="Grade at most this many rewrites and this many wrong versions of each task.")
     ] = None
@@ -84,8 +70,7 @@ class GradingOptions:
 
     seed: options.Seed = None
     seeds: Annotated[
-        int | None,
-        options.advanced(min=1, max=100, help="Grade with this many fresh seeds. Cases must match with each of them."),
+        int | None, options.advanced(min=1, max=100, help="Number of fresh seeds to grade with; all cases must match.")
     ] = None
     blind: Annotated[
         bool,
@@ -95,14 +80,10 @@ class GradingOptions:
         ),
     ] = False
     fail_fast: Annotated[
-        bool,
-        options.advanced(
-            "--fail-fast", help="Stop grading an answer at its first failed case. Ordinary cases run before edge cases."
-        ),
+        bool, options.advanced("--fail-fast", help="Stop at an answer's first failed case. Ordinary cases run first.")
     ] = False
     speed: Annotated[
-        bool,
-        Option("--speed", help="Also compare the speed of robust answers with that of the reference, on timed inputs."),
+        bool, Option("--speed", help="Also compare the speed of robust answers with the reference's, on timed inputs.")
     ] = False
     sandbox: options.Sandbox = DEFAULT_SANDBOX
     workers: options.Workers = None
@@ -120,7 +101,8 @@ class GradingOptions:
 def grade(asked: GradeArguments, way: GradingOptions, json: options.Json = False) -> None:
     """Grade submissions in a sandbox against the reference.
 
-    Each line of a file of submissions contains a system, a task and the code, as written by `lmrbench collect`:
+    Each line of a file of predictions has the keys instance_id, model_name_or_path and model_patch. Each line of a file
+    of submissions contains a system, a task and the code, as written by `lmrbench collect`:
     {"system": "me", "task": "dpo/preference_loss", "code": "def preference_loss(...): ..."}
 
     Grades are written to the run folder as they are made. If the command is interrupted, run it again to resume. Exits

@@ -32,11 +32,7 @@ def select_one(suite: Path | None, name: str) -> Task:
 
 
 def grade_with_progress(
-    folder: Path,
-    submissions: Sequence[Submission],
-    tasks: Selection,
-    plan: GradingPlan,
-    source: str | None = None,
+    folder: Path, submissions: Sequence[Submission], tasks: Selection, plan: GradingPlan, source: str | None = None
 ) -> Iterator[Grade]:
     """Grade submissions into a run folder and yield the grades as they are made; see `grade_run`."""
     if folder.is_dir() and (changed := changed_tasks(folder, tasks.every)):

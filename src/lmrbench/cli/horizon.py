@@ -30,27 +30,18 @@ class HorizonArguments:
 
     tasks: Annotated[int, Option("--tasks", metavar="N", min=1, help="Stop after this many tasks.")] = 24
     width: Annotated[
-        float | None,
-        Option(
-            "--width", min=1.0, help="Also stop when the interval is this narrow (ratio of its upper to its lower end)."
-        ),
+        float | None, Option("--width", min=1.0, help="Also stop at this ratio of the interval's upper to lower end.")
     ] = None
     batch: Annotated[int, Option("--batch", metavar="N", min=1, help="Number of tasks in a batch.")] = 4
     task: Annotated[
         list[str] | None,
-        Option(
-            "--task",
-            "-t",
-            metavar="PAPER",
-            help="Papers to draw tasks from; by default all that have a pool of deviations.",
-        ),
+        Option("--task", "-t", metavar="PAPER", help="Papers to draw tasks from; by default all with deviations."),
     ] = None
     prices: options.Prices = None
     sandbox: options.Sandbox = DEFAULT_SANDBOX
     workers: options.Workers = None
     out: Annotated[
-        Path | None,
-        Option("--out", metavar="DIR", help="The run folder; by default below runs/. An existing run is continued."),
+        Path | None, Option("--out", metavar="DIR", help="The run folder, new or to continue; by default in runs/.")
     ] = None
     suite: options.Suite = None
 
@@ -70,9 +61,8 @@ def horizon(
     """Measure how many undocumented changes an agent can find.
 
     The result is the agent's reproduction horizon: the number of changes at which it solves half of the tasks. New
-    forensic tasks are drawn in batches. After each batch, the command chooses the numbers of changes in the next tasks
-    so that their outcomes say most about the horizon. The command stops after --tasks tasks, or when the interval is as
-    narrow as --width, and prints the report of the run.
+    forensic tasks are drawn in batches. The numbers of changes in each batch are chosen so that their outcomes say most
+    about the horizon. At the end, the report of the run is printed.
 
     If the command is interrupted, run it again to continue with new tasks. Answers that are missing because a provider
     or an agent's program failed are not counted, and the command exits with 4.

@@ -37,9 +37,7 @@ def judge(
     asked: Annotated[dict[str, Any], JudgingPlan],
     prices: options.Prices = None,
     connections: Annotated[int, options.advanced(min=1, help="Maximum number of concurrent requests.")] = 10,
-    retries: Annotated[
-        int, options.advanced(min=0, help="Number of times to retry a failed call, with exponential backoff.")
-    ] = 7,
+    retries: Annotated[int, options.advanced(min=0, help="Number of retries of a failed call (with backoff).")] = 7,
     patience: Annotated[
         int, options.advanced(min=1, help="Seconds until a call that hangs or keeps failing is abandoned.")
     ] = 900,
@@ -103,4 +101,4 @@ def _print_votes(run: Path, judged: Judged, json: bool) -> None:
     else:
         show(*votes_sheets(found))
         on = f"{counted(len(judged.judgements), 'vote')} on {counted(len(judged.submissions), 'answer')}"
-        say(*judges_costs(found, judged.judges), f"{on}; they are in {run / JUDGEMENTS}")
+        say(*judges_costs(found, judged.judges), f"{on}; votes are stored in {run / JUDGEMENTS}")

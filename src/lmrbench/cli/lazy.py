@@ -19,7 +19,7 @@ class Entry:
         help: The first line of the command's help.
         place: The function or Typer app to import, as "module:name" with a module of `lmrbench.cli`; "" for a group
             with `entries`.
-        panel: The panel in the help of lmrbench that lists the command.
+        panel: The panel that lists the command in the help of lmrbench.
         entries: The commands of a group.
     """
 

@@ -48,9 +48,7 @@ def report(
             "of a model's training data.",
         ),
     ] = None,
-    html: Annotated[
-        Path | None, Option(metavar="FILE", help="Also write an HTML page with all tables, notes and figures.")
-    ] = None,
+    html: Annotated[Path | None, Option(metavar="FILE", help="Also write an HTML page, with figures.")] = None,
     csv: Annotated[Path | None, Option(metavar="DIR", help="Also write each table to a CSV file.")] = None,
     as_latex: Annotated[
         Path | None, Option("--latex", metavar="FILE", help="Also write all tables as LaTeX (booktabs, graphicx).")
@@ -60,14 +58,13 @@ def report(
 
     Each row has the rates of correct and robust answers with a 95% interval over papers, unanswered samples and costs.
     The sentences below the table say which systems differ by more than chance. --full adds tables of rates by task and
-    by category, failures by kind, statuses of answers, pass@k if tasks have several answers, costs per passing answer,
-    the effort of traced agents until they are first correct, the speed of timed answers, comparisons of systems, the
-    smallest difference that the tasks can detect, and the ratings of judges and people compared with the tests. The
-    files of --html, --csv and --latex contain all tables.
+    by category, failures by kind, statuses of answers, pass@k, costs per passing answer, the effort of traced agents,
+    speed, comparisons of systems, and the ratings of judges and people. The files of --html, --csv and --latex contain
+    all tables; docs/evaluate-a-model.md explains them.
 
     Runs may be finished, interrupted or from another machine. No model is called, and nothing is graded or changed.
-    Several run folders are shown side by side. Samples without an answer, because a provider or an agent's program
-    failed, are listed separately and omitted from the rates.
+    Samples that have no answer because a provider or an agent's program failed are listed separately and omitted from
+    the rates.
     """
     findings = together(read_runs(runs), suite, labels or ())
     if since is not None:
@@ -140,13 +137,9 @@ def view(
     runs: Annotated[
         list[Path] | None, Argument(metavar="[RUN]...", help=f"{options.RUNS_HELP} By default runs/.")
     ] = None,
-    host: Annotated[
-        str, Option(help="The address to listen on. Anyone who can reach it can read all pages.")
-    ] = "127.0.0.1",
+    host: Annotated[str, Option(help="Address to listen on; anyone who reaches it can read all pages.")] = "127.0.0.1",
     port: Annotated[int, Option(min=0, max=65535, help="The port to listen on; 0 for any free port.")] = 7575,
-    show_reference: Annotated[
-        bool, Option("--show-reference", help="Show the reference next to answers instead of the masked function.")
-    ] = False,
+    show_reference: Annotated[bool, Option("--show-reference", help="Show the reference next to each answer.")] = False,
     labels: options.LabelFiles = None,
     suite: options.Suite = None,
 ) -> None:

@@ -27,9 +27,7 @@ Suite = Annotated[
 ]
 PATTERN_HELP = "Task ids (dpo/preference_loss), papers (dpo), categories or globs; by default all tasks."
 Tasks = Annotated[list[str] | None, Option("--task", "-t", metavar="TASK", help=f"{PATTERN_HELP} May be repeated.")]
-TierName = Annotated[
-    Tier, Option("--tier", help="The tier of the tasks: function (the headline), method, forensic or twin.")
-]
+TierName = Annotated[Tier, Option("--tier", help="Tier of the tasks: function (the headline), method, forensic, twin.")]
 Fresh = Annotated[
     int | None,
     advanced(
@@ -41,8 +39,7 @@ Fresh = Annotated[
     ),
 ]
 Seed = Annotated[
-    int | None,
-    Option("--seed", min=0, max=2**31 - 1, help="Random seed of the cases; by default this machine's own seed."),
+    int | None, Option("--seed", min=0, max=2**31 - 1, help="Random seed of the cases; by default the machine's own.")
 ]
 Sandbox = Annotated[
     str,
@@ -55,7 +52,7 @@ Sandbox = Annotated[
 ]
 Workers = Annotated[int | None, advanced("--workers", min=1, help="Number of warm workers; by default one per core.")]
 Isolate = Annotated[
-    bool, advanced("--isolate", help="Never run the code of two systems at the same time; see docs/security.md.")
+    bool, advanced("--isolate", help="Never run the code of two systems at once; see docs/security.md.")
 ]
 ExecutorName = Annotated[
     str,
@@ -64,18 +61,14 @@ ExecutorName = Annotated[
 Address = Annotated[
     str | None,
     advanced(
-        "--address",
-        metavar="HOST:PORT",
-        help="With --executor ray: the address of the cluster; by default RAY_ADDRESS, or else a new local cluster.",
+        "--address", metavar="HOST:PORT", help="The Ray cluster; by default RAY_ADDRESS, or else a new local one."
     ),
 ]
 Prices = Annotated[
-    Path | None,
-    Option("--prices", metavar="FILE", help="JSON file with prices by model, in dollars per million tokens."),
+    Path | None, Option("--prices", metavar="FILE", help="JSON file of prices by model, in dollars per million tokens.")
 ]
 LabelFiles = Annotated[
-    list[Path] | None,
-    Option("--labels", metavar="FILE", help="Labels of the answers, from `lmrbench labels`. May be repeated."),
+    list[Path] | None, Option("--labels", metavar="FILE", help="Labels of answers, from `lmrbench labels`; repeatable.")
 ]
 RUNS_HELP = "Run folders of `lmrbench run` or `grade`, or folders that contain run folders."
 Runs = Annotated[list[Path], Argument(metavar="RUN...", help=RUNS_HELP)]

@@ -16,14 +16,7 @@ from lmrbench.judging.adjudication import adjudicate_file
 from lmrbench.judging.answers import answers_to_label
 from lmrbench.judging.documents import documents
 from lmrbench.judging.labels import read_labels, write_labels
-from lmrbench.judging.sheets import (
-    blinded,
-    items_folder,
-    read_keys,
-    read_scale,
-    read_sheets,
-    write_export,
-)
+from lmrbench.judging.sheets import blinded, items_folder, read_keys, read_scale, read_sheets, write_export
 from lmrbench.progress import progress_bars
 from lmrbench.runs.places import run_folders
 from lmrbench.text import counted
@@ -42,11 +35,7 @@ def annotate(
     seed: Annotated[int, Option(min=0, help="Random seed for the order of the annotators' queues.")] = 0,
     task: options.Tasks = None,
     calibration: Annotated[
-        Path | None,
-        Option(
-            metavar="FILE",
-            help="A file of answers with known verdicts, as JSON lines. Every annotator labels these first.",
-        ),
+        Path | None, Option(metavar="FILE", help="JSON Lines file of answers with known categories, to label first.")
     ] = None,
     to: Annotated[Path, Option("--to", metavar="DIR", help="The folder for labels and progress.")] = Path("annotation"),
     host: Annotated[
@@ -62,9 +51,9 @@ def annotate(
     """Have people label answers in a browser.
 
     Answers are blinded, and each annotator has a personal link and queue. The person who leads the annotation has
-    another link, to see progress and agreement and to settle disagreements. Each label is stored before the next page
-    is shown. Ctrl-C stops the server; run the command again to resume. DIR/labels.jsonl is always up to date, for
-    `lmrbench labels`, `analyse agreement`, `report` and `view --labels`.
+    another link, to see progress and agreement and to settle disagreements. Labels are stored at once in
+    DIR/labels.jsonl, for `lmrbench labels`, `analyse agreement`, `report` and `view --labels`. Ctrl-C stops the server;
+    run the command again to resume.
     """
     from lmrbench.web.annotation.app import application
     from lmrbench.web.annotation.opening import open_annotation
@@ -79,7 +68,7 @@ def annotate(
         if server.names == ["*"]:
             warn("this server has no TLS, so its traffic reveals the links below, and anyone with a link can label")
         known = sum(item.known is not None for item in annotation.items.values())
-        counts = f"{counted(len(annotation.items) - known, 'answer')}, {known} calibration items"
+        counts = f"{counted(len(annotation.items) - known, 'answer')}, {counted(known, 'calibration item')}"
         say(f"{server.address}: {counts}, in {to}")
         say("Give each annotator only their own link. Ctrl-C stops the server; run the same command to resume.")
         for name, token in annotation.store.tokens().items():
@@ -94,17 +83,15 @@ def export_sheet(
     key: Annotated[
         Path, Option("--key", metavar="KEY", help="The file that maps items to systems. Annotators must not see it.")
     ],
-    annotator: Annotated[
-        str, Option(metavar="NAME", help="The annotator's name; by default the annotator fills it in.")
-    ] = "",
+    annotator: Annotated[str, Option(metavar="NAME", help="The annotator's name; by default to be filled in.")] = "",
     seed: Annotated[int, Option(min=0, help="Random seed for item order and item names.")] = 0,
     task: options.Tasks = None,
     suite: options.Suite = None,
 ) -> None:
-    """Write a sheet of answers to label, in random order and without the names of systems and the grades.
+    """Write a sheet of answers to label, in random order, without system names or grades.
 
-    The annotator reads the files in FILE-items/: one Markdown file per item, with the instruction, the reference and
-    the candidate.
+    A folder beside the sheet, with -items at the end of its name, contains a Markdown file to read for each item, with
+    the instruction, the reference and the candidate.
     """
     folder = items_folder(out, key)
     selection = select(suite, task)
@@ -124,8 +111,7 @@ def import_sheets(
     key: KeysOption,
     out: LabelsOption,
     scale: Annotated[
-        str,
-        Option(metavar="VALUES", help="The categories for other values that annotators wrote, such as 0=LI,1=LC,2=CC."),
+        str, Option(metavar="VALUES", help="How to read values other than CC, LC and LI, such as 0=LI,1=LC,2=CC.")
     ] = "",
 ) -> None:
     """Check filled sheets and write labels with the names of the systems.
@@ -138,7 +124,7 @@ def import_sheets(
     if not found:
         raise UsageError(f"{', '.join(map(str, sheets))}: nothing is filled in")
     write_labels(out, found)
-    say(f"{counted(len(found), 'label')} in {out}" + (f"; {left} rows are not filled in" if left else ""))
+    say(f"{counted(len(found), 'label')} in {out}" + (f"; not filled in: {counted(left, 'row')}" if left else ""))
 
 
 @labels.command("merge")
@@ -161,13 +147,17 @@ def adjudicate(
         Path | None, Option(metavar="FILE", help="The sheet of disputed answers that a third person filled in.")
     ] = None,
 ) -> None:
-    """Give each answer the category that most annotators chose.
+    """Give each answer the category that more than half of its annotators chose.
 
     Answers without such a category, and answers that one annotator calls CC and another LI, are disputed. They are
-    written to the sheet OUT-disputed.csv. Have a third person fill it in, and pass it with --decisions.
+    written to a sheet beside the --out file, with -disputed.csv at the end of its name. Have a third person fill it in,
+    and pass it with --decisions.
     """
     found = adjudicate_file(file, key, out, decisions)
-    say(f"{counted(found.verdicts, 'verdict')} in {out}")
+    say(f"{counted(found.verdicts, 'adjudicated label')} in {out}")
     if left := found.undecided:
         sheet = found.sheet
-        say(f"{left} disputed answers are undecided; have a third person fill in {sheet} and pass it with --decisions")
+        say(
+            f"undecided: {counted(left, 'disputed answer')}; "
+            f"have a third person fill in {sheet} and pass it with --decisions"
+        )

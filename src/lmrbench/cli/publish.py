@@ -28,8 +28,7 @@ from lmrbench.text import counted
 def export(
     patterns: Annotated[list[str], Argument(metavar="TASK...", help=f"{options.PATTERN_HELP.partition(';')[0]}.")],
     to: Annotated[
-        Path,
-        Option("--to", metavar="PATH", help="The folder to write, or the file if the format is a single file."),
+        Path, Option("--to", metavar="PATH", help="The folder to write, or the file if the format is a single file.")
     ],
     inputs: Annotated[
         Inputs, Option(help="The inputs of a solver: full (the masked repository), paper+file, or paper.")
@@ -86,9 +85,7 @@ def site(
 def submit(
     run: Annotated[Path, Argument(metavar="RUN", help="The run folder; it must be finished.")],
     to: Annotated[Path, Option("--to", metavar="FILE.zip", help="The pack to write.")],
-    with_logs: Annotated[
-        bool, Option("--with-logs", help="Also pack prompts and model answers from Inspect's logs.")
-    ] = False,
+    with_logs: Annotated[bool, Option("--with-logs", help="Also pack the conversations with the model.")] = False,
 ) -> None:
     """Pack a run so that others can grade it again.
 
@@ -113,11 +110,11 @@ def verify(
     address: options.Address = None,
     suite: options.Suite = None,
 ) -> None:
-    """Grade the answers of a pack again and compare the verdicts.
+    """Grade the answers of a pack again and compare the grades.
 
     Cases are drawn from a fresh seed. Afterwards, the run folder contains grades like any other run, and `lmrbench
-    site` marks it as verified. Exits with 0 if every verdict is as claimed, with 1 if one differs, and with 2 if the
-    pack can't be used.
+    site` marks it as verified. Exits with 0 if every grade is as claimed, with 1 if one differs, and with 2 if the pack
+    can't be used.
     """
     where = executor_of(executor, address)
     found = read_pack(pack)
@@ -134,10 +131,10 @@ def verify(
     result = end(found, to, answers)
     show(*verification_sheets(answers))
     if result.suite_digest != result.claimed_suite_digest:
-        warn(f"{pack} was graded with another version of the suite, which may explain differences between verdicts")
+        warn(f"{pack} was graded with another version of the suite, which may explain differences between grades")
     names = {item.id for item in tasks.chosen if item.files.check}
     say(*missing_lines(not_submitted(results, names), len(names)))
     drawn = f"seed {', '.join(map(str, seeds))}, {'drawn for this verification' if seed is None else 'as given'}"
-    say(f"{result.differ} of {result.answers} verdicts differ from the claimed ones ({drawn}); the run is in {to}")
+    say(f"{result.differ} of {result.answers} grades differ from the claimed ones ({drawn}); the run is in {to}")
     if result.differ:
         raise typer.Exit(1)

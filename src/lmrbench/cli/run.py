@@ -45,7 +45,7 @@ class RunArguments:
         Option(
             "--out",
             metavar="DIR",
-            help="The run folder; by default below runs/. With several models, the parent of their run folders. An "
+            help="The run folder; by default in runs/. With several models, the parent of their run folders. An "
             "existing run is resumed.",
         ),
     ] = None
@@ -65,23 +65,21 @@ def run(
             help="Model in Inspect's notation: openai/gpt-5, anthropic/..., vllm/..., ollama/... May be repeated.",
         ),
     ] = None,
-    no_report: Annotated[
-        bool, Option("--no-report", help="Print the number of passing answers instead of a report.")
-    ] = False,
+    no_report: Annotated[bool, Option("--no-report", help="Print only the number of passing answers.")] = False,
     json: options.Json = False,
 ) -> None:
     """Solve tasks, grade the answers and report the results.
 
     The report has one row per system: correct and robust answers, a 95% interval, unanswered samples and cost.
     `lmrbench report RUN --full` adds tables by category and task. Several models run one after the other, each in a run
-    folder of its own, and are reported together. Without --model, the systems that need no model are run: golden (the
-    reference), mask (no answer) and nearest (a copy of the most similar function in the workspace). For forensic tasks,
-    search is run as well, which tries generic edits without reading the paper.
+    folder of its own; if one fails, the others still run. Without --model, the systems that need no model are run:
+    golden (the reference), mask (no answer), nearest (a copy of the most similar function in the workspace) and, for
+    forensic tasks, search (generic edits).
 
-    A run folder holds submissions.jsonl, grades.jsonl, usage.jsonl and Inspect's logs (`inspect view --log-dir
+    A run folder contains submissions.jsonl, grades.jsonl, usage.jsonl and Inspect's logs (`inspect view --log-dir
     DIR/logs`). If the command is interrupted, run it again to resume; finished answers are not requested again. Answers
     that are missing because a provider or an agent's program failed are not counted, and the command exits with 4; run
-    it again to request them. If one of several models fails, the others still run.
+    it again to request them.
     """
     models = model or []
     if twice := [name for name in models if models.count(name) > 1]:

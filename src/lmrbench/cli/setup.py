@@ -47,9 +47,8 @@ def fetch(patterns: options.Papers = None, suite: options.Suite = None) -> None:
     """Download the packages, commits and archives that tasks use.
 
     Each download is verified and unpacked into the cache, and is not repeated later. Packages come from the indexes in
-    pip's configuration. No downloaded code is run. If the command is interrupted, run it again to resume.
-
-    Exits with 1 if a download failed.
+    pip's configuration. No downloaded code is run. If the command is interrupted, run it again to resume. Exits with 1
+    if a download failed.
     """
     _print_each(fetch_sources(select(suite, patterns).chosen, staged))
 
@@ -59,10 +58,9 @@ def build_env(patterns: options.Papers = None, suite: options.Suite = None) -> N
     """Build the environments of papers with pip, from wheels only, in the user's cache.
 
     A paper needs its own environment if the packages installed with lmrbench don't meet its `requirements`. Papers with
-    the same requirements share one. The paper's checks run in it, and agents work in it. Its lock file lists the
-    installed packages with the digest of each file, and grades refer to the lock file.
-
-    An incomplete environment is built again. Exits with 1 if an environment could not be built.
+    the same requirements share an environment. Checks and agents run in it. The environment's lock file lists the
+    installed packages with the digest of each file; grades refer to it. An incomplete environment is built again. Exits
+    with 1 if an environment could not be built.
     """
     _print_each(build_environments(select(suite, patterns).papers))
 
@@ -71,12 +69,7 @@ def build_env(patterns: options.Papers = None, suite: options.Suite = None) -> N
 def build_images(
     patterns: options.Patterns = None,
     base: Annotated[
-        str | None,
-        Option(
-            metavar="IMAGE",
-            help="A base image with this version of Python; by default LMRBENCH_BASE_IMAGE, or else the base of the "
-            "newest image on this machine, or else the public image.",
-        ),
+        str | None, Option(metavar="IMAGE", help="A base image with this Python; the default is described above.")
     ] = None,
     suite: options.Suite = None,
 ) -> None:
@@ -84,7 +77,7 @@ def build_images(
 
     Packages are copied from this installation, and from the environments of `lmrbench setup env build`. Grading builds
     missing images, too. Use this command to build them in advance, or from your own base image if Docker Hub can't be
-    reached.
+    reached. By default, the base is LMRBENCH_BASE_IMAGE, or else that of the newest image, or else the public image.
     """
     from lmrbench.sandbox.backends import images as docker
 
@@ -110,7 +103,7 @@ def list_images(json: options.Json = False) -> None:
 
 @images.command("prune")
 def prune_images(suite: options.Suite = None) -> None:
-    """Remove the images that no task of a suite needs with the current packages."""
+    """Remove the images that no task of the suite needs, given the packages that are installed now."""
     from lmrbench.sandbox.backends import images as docker
 
     for tag in docker.prune(docker.connect(), select(suite, None).chosen):
@@ -135,9 +128,9 @@ def download_papers(
     ] = "pdf",
     suite: options.Suite = None,
 ) -> None:
-    """Download papers into the cache, with their checksums. Papers in the cache are not downloaded again.
+    """Download papers into the cache, and record their checksums.
 
-    Exits with 1 if a download failed.
+    Papers in the cache are not downloaded again. Exits with 1 if a download failed.
     """
     with progress_bars() as bars:
         _print_each(fetch_papers(bars.track(select(suite, patterns).papers, description="papers"), form))

@@ -23,16 +23,13 @@ from lmrbench.tasks.loading import load_facts
 def list_tasks(
     patterns: options.Patterns = None,
     tier: options.TierName = "function",
-    summary: Annotated[
-        bool, Option("--summary", help="Instead, show the number and the sizes of the tasks in each category.")
-    ] = False,
+    summary: Annotated[bool, Option("--summary", help="Show the number and sizes of tasks by category.")] = False,
     figure: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="With --summary: also draw the summary to FILE, an .svg, .png or .pdf."),
+        Path | None, Option(metavar="FILE", help="With --summary: also draw it to an .svg, .png or .pdf file.")
     ] = None,
     suite: options.Suite = None,
     json: options.Json = False,
-    markdown: Annotated[bool, Option("--markdown", help="Print the page docs/suite.md.")] = False,
+    markdown: Annotated[bool, Option("--markdown", help="Print the tasks as Markdown, as in docs/suite.md.")] = False,
 ) -> None:
     """List the tasks of a suite, or summarize them.
 

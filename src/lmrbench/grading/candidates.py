@@ -1,6 +1,7 @@
 """Prepare submissions for grading: transplant each into a fresh masked repository, or refuse it with a reason.
 
-The masked repository is the paper's repository without the bodies of the targets, the functions to implement.
+The masked repository is the paper's repository without the bodies of the targets, the functions to implement. A
+transplant replaces them by the submitted functions, and adds the code that these need.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def _are_by_stage(metrics: object) -> bool:
 
 
 def decisive(metrics: Metrics) -> Metrics:
-    """Return the metrics without the entry `rates`, which is never compared."""
+    """Return the metrics without the entry `rates` (counts and shares, for information only), which is not compared."""
     return {stage: found for stage, found in metrics.items() if stage != RATES}
 
 

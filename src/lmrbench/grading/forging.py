@@ -56,9 +56,7 @@ MOST_OF_TOLERANCE = 0.1
 
 
 def forged(task: Task, wanted: DrawId, workers: WorkerPool, advance: Advance = lambda *_: None) -> Task:
-    """Make a forensic task from a draw with the given id.
-
-    The published draw with this id is used if there is one, otherwise the first fair draw.
+    """Make the forensic task with the given draw id, from the published draw, or else from the first fair draw.
 
     Args:
         task: Any task of the paper.
@@ -100,7 +98,7 @@ def fair_draw(
     advance: Advance = lambda *_: None,
     refused: Callable[[Draw, str], None] = lambda draw, why: None,
 ) -> Draw:
-    """Return the first fair draw with an id, from the cache or by trying draws one after the other.
+    """Return the first fair draw with the given id, from the cache or by trying draws one after the other.
 
     Args:
         task: Any task of the paper.

@@ -1,4 +1,4 @@
-"""Find the cases that an empty answer matches. Such cases earn no reward.
+"""Find the cases that an empty answer matches. Such cases do not count in `Grade.share`, the reward in training.
 
 There are two empty answers to each task: in one, every function only raises ValueError; in the other, every function
 only returns None.

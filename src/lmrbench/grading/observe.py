@@ -1,9 +1,9 @@
 """Observe the outputs of references once for each grading digest, seed and environment, and cache them.
 
-A grading digest is a hash of everything in a task that verdicts depend on. References are run on drawn cases in the
-same way as candidates. Cache entries are signed; an entry that is damaged, or that another installation wrote, is
-replaced. If a reference can't be observed, the task (`TaskError`) or the machine (`SandboxError`) is at fault, never a
-candidate.
+The reference of a task is the complete, correct repository. A grading digest is a hash of everything in a task that
+verdicts depend on. References are run on drawn cases in the same way as candidates. Cache entries are signed; an entry
+that is damaged, or that another installation wrote, is replaced. If a reference can't be observed, the task
+(`TaskError`) or the machine (`SandboxError`) is at fault, never a candidate.
 """
 
 from __future__ import annotations

@@ -51,15 +51,14 @@ class Selection:
         return list(dict.fromkeys(task.paper for task in self.chosen))
 
     def with_checks(self, warn: Callable[[str], None], answered: Collection[str] | None = None) -> Selection:
-        """Return the selection without the chosen tasks that have no check.
+        """Return the selection, with only those of the chosen tasks that have a check.
 
         Args:
             warn: Called with a message about the tasks that are left out, if there are any.
-            answered: The ids of the tasks with answers. If given, the message and the error ignore the chosen tasks
-                without answers.
+            answered: The ids of the tasks with answers. If given, the message names only tasks with answers.
 
         Raises:
-            TaskError: None of the chosen tasks has a check.
+            TaskError: None of the chosen tasks (if `answered` is given, of those with answers) has a check.
         """
         _, message = gradable([task for task in self.chosen if answered is None or task.id in answered])
         if message:
@@ -67,7 +66,15 @@ class Selection:
         return Selection(self.every, tuple(task for task in self.chosen if task.files.check), self.suite)
 
     def with_tiers_of(self, submissions: Iterable[Submission], sandbox: str, stages: Stages) -> Selection:
-        """Return a selection of all tasks in tiers that have an answer, and of the forensic tasks that have answers."""
+        """Return a selection of every task of each tier in which at least one task was answered.
+
+        Of the forensic tier, only the answered tasks are selected.
+
+        Args:
+            submissions: The answers.
+            sandbox: The back end in which the programs of forensic tasks are run.
+            stages: Shows the progress of making forensic tasks.
+        """
         answered = {item.task for item in submissions}
         drawn = sorted(filter(is_forensic, answered))
         made = _forged(select_with_draws(self.every, drawn)[1] if drawn else (), self.suite, sandbox, stages)
@@ -89,13 +96,13 @@ def select(
     sandbox: str = DEFAULT_SANDBOX,
     most: int | None = None,
 ) -> Selection:
-    """Load a suite and select tasks of a tier. A full task id selects a task of any tier.
+    """Load a suite and select tasks of a tier.
 
     Args:
         stages: Shows the progress of making forensic tasks.
         suite: The suite, in a form that `suite_folder` accepts.
         patterns: Patterns of the tasks to select, as in `lmrbench.tasks.selection.select`.
-        tier: The tier (kind of tasks) that patterns select from, except full ids.
+        tier: The tier (kind of task) that patterns select from. A full task id selects a task of any tier.
         fresh: The seed for drawing new forensic tasks; None for the published draws.
         sandbox: The back end in which the programs of forensic tasks are run to record their logs.
         most: The largest number of forensic tasks to make.

@@ -1,4 +1,4 @@
-"""Adjudicate labels: combine the verdicts of several people on an answer into one.
+"""Adjudicate labels: combine the categories that several people gave to an answer into one.
 
 Disputed answers are written to a sheet, which a third person fills in.
 """
@@ -33,7 +33,7 @@ def adjudicate_file(file: Path, keys: Iterable[Path], out: Path, decisions: Path
 
     Args:
         file: The file with the labels of all annotators.
-        keys: The key files of all exported sheets, which tell which answer each item is.
+        keys: The key files of all exported sheets, which map the items of the sheets to answers.
         out: The file of adjudicated labels to write.
         decisions: The sheet of disputed answers that a third person filled in; None if there is none yet.
 

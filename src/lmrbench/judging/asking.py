@@ -28,7 +28,7 @@ from lmrbench.tasks.workspace import repository_files, unsolved_files
 
 
 class JudgePrompt(NamedTuple):
-    """A prompt about one submission: the order of reference and candidate in it, its text, and a digest of it."""
+    """A prompt about one answer: the order of reference and candidate in it, its text, and a digest (`digest_of`)."""
 
     answer: Answer
     order: Order
@@ -50,7 +50,7 @@ def judge_prompts(
         submission: The submission to judge.
         candidate: The submission's code, as `code_to_judge` returns it.
         plan: The options that determine the prompts.
-        evidence: The verdicts on all cases, if the prompts show those on failed cases; otherwise None.
+        evidence: The verdicts on all cases; the prompts show the failed ones. None for prompts without verdicts.
     """
     whole = repository_files(task)
     if plan.protocol == "paper":

@@ -1,4 +1,4 @@
-"""Read, group and adjudicate labels, which are the verdicts of people on answers.
+"""Read, group and adjudicate labels, the categories that people give to answers.
 
 Several annotators label an item, which is one answer to one task, as CC (completely correct), LC (logic correct,
 implementation faulty) or LI (logic incorrect). `read_labels` merges their files. `adjudicated` gives each item its

@@ -66,7 +66,7 @@ def judge_message(
         reference: The code of the reference, by goal file.
         candidate: The code of the candidate, by goal file.
         order: Whether the reference or the candidate comes first.
-        evidence: The verdicts on all cases, if the message shows those on failed cases; otherwise None.
+        evidence: The verdicts on all cases; the message shows the failed ones. None for a message without verdicts.
     """
     failed = [case for case in evidence or () if case.verdict != "match"]
     shown = "\n".join(_line(case) for case in failed[:MOST_CASES])

@@ -3,7 +3,7 @@
 A sheet is a CSV file for spreadsheets or a JSON Lines file, depending on its suffix. It lists answers as items with
 opaque names, and does not reveal which system wrote an answer. Names and order depend on a seed and on the answers, so
 that the key of one export can't be used with the sheet of another. Reading is strict: either every row that is filled
-in becomes a label, or an error lists all faults.
+in becomes a label, or a RecordError lists all mistakes.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ def read_sheets(
         The labels, and the number of rows that are not filled in yet.
 
     Raises:
-        RecordError: Rows are invalid; the message lists the file, line and column of each fault.
+        RecordError: Rows are invalid; the message lists the file, line and column of each mistake.
         UsageError: A file is neither .csv nor .jsonl.
     """
     problems: list[str] = []
@@ -250,7 +250,7 @@ def _json_rows(text: str, file: Path) -> Iterator[tuple[int, dict[str, str]]]:
 def _label(
     row: SheetRow, key: Mapping[str, Answer], scale: Mapping[str, Category], is_shifted: bool
 ) -> tuple[Label | None, list[tuple[str, str]]]:
-    """Return the label of a row if it is valid, and its faults as pairs of column and message."""
+    """Return the label of a row, or None if the row is invalid, and its mistakes as pairs of column and message."""
     cells, wrong = row.cells, []
     answer, annotator = key.get(cells["item"]), cells["annotator"]
     if answer is None:
@@ -279,14 +279,14 @@ def filled_in(
         scale: Values that stand for categories, in addition to CC, LC and LI.
 
     Returns:
-        The entries, or None if they are invalid, and the faults as pairs of column and message.
+        The entries, or None if they are invalid, and the mistakes as pairs of column and message.
     """
     wrong = []
     category = _category(cells["category"], scale or {})
     if category is None:
-        said = f"{cells['category']!r} is" if cells["category"] else "missing, or"
+        said = f"{cells['category']!r} is not" if cells["category"] else "missing; expected a value"
         known = ", ".join([*CATEGORIES, *(scale or {})])
-        wrong.append(("category", f"{said} not on the scale {known}"))
+        wrong.append(("category", f"{said} on the scale {known}"))
     if category not in (None, "CC") and not cells["reason"]:
         wrong.append(("reason", f"missing; {category} needs a reason"))
     error_class = next((name for name in ERROR_CLASSES if name == cells["error_class"].lower()), None)

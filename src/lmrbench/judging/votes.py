@@ -136,7 +136,7 @@ async def cast(model: Model, message: str, config: GenerateConfig, protocol: Pro
         model: The judge.
         message: The prompt.
         config: Settings of the requests.
-        protocol: The protocol, which decides the form of the answer.
+        protocol: The protocol, which determines the form of the answer.
 
     Returns:
         The vote. If it has no opinion, `status` and `detail` give the reason.

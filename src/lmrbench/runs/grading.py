@@ -49,7 +49,7 @@ def grade_run(
         folder: A new folder, or one to resume.
         submissions: Submissions to tasks of the grader's suite.
         grader: A grader for the whole suite.
-        source: The value of `RunFacts.source`; None keeps the folder's value.
+        source: The value to store in `RunFacts.source`; None to keep the stored value.
         observed: Called with the task and the seed each time a reference has been observed.
         set_aside: Called with the number of grades that this installation did not sign, if there are any.
 

@@ -26,8 +26,8 @@ from lmrbench.text import printable
 if TYPE_CHECKING:
     from inspect_ai.log import EvalSample
 
-# If a sample covers several tasks, this key contains the ids of the tasks in the sample's metadata, and the scores by
-# task in the sample's score.
+# A sample may cover several tasks. This key then contains the ids of the tasks in the metadata of the sample, and the
+# scores by task in the score of the sample.
 TASKS = "tasks"
 # The `source` of the log entry that contains the events recorded by an agent's program.
 EVENTS = "lmrbench events"

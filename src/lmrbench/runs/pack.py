@@ -2,7 +2,7 @@
 
 A pack is one file with the content of a run, so that others can grade its answers again. It is a zip file that contains
 `manifest.json`, `run.json`, `submissions.jsonl` and `grades.jsonl`, as well as `usage.jsonl` if a model was asked and,
-on request, transcripts (`logs/1.jsonl` and so on). It contains the answers and the claimed verdicts, but no paths,
+on request, transcripts (`logs/1.jsonl` and so on). It contains the answers and the claimed grades, but no paths,
 addresses or secret seeds of the machine that made it. Packing is deterministic: the same run gives the same bytes.
 """
 
@@ -45,10 +45,10 @@ _LONGEST_SETTING = 200
 
 
 class Manifest(StoredRecord):
-    """`manifest.json`: what a pack contains, and which version and suite its verdicts were made with.
+    """`manifest.json`: the files of a pack, and the version of lmrbench and the suite that it was graded with.
 
     Attributes:
-        lmrbench: The version of lmrbench that made the verdicts.
+        lmrbench: The version of lmrbench that graded the answers.
         suite: The name and version of the suite.
         suite_digest: The digest of the suite.
         files: The SHA-256 of each file by its name.
@@ -61,7 +61,7 @@ class Manifest(StoredRecord):
 
 
 class Claim(StoredRecord):
-    """The verdict that a pack claims for one answer."""
+    """The grade that a pack claims for one answer."""
 
     migrations: ClassVar[Mapping[int, Migration]] = {3: without_edge_cases}
 
@@ -86,7 +86,7 @@ class Pack:
         manifest: The pack's manifest.
         facts: The conditions of the run, with public settings only.
         submissions: The answers.
-        claims: The claimed verdict on each answer.
+        claims: The claimed grade of each answer.
         usages: The outcome and the cost of each answer of a model.
     """
 
@@ -99,7 +99,7 @@ class Pack:
 
 
 def public_settings(solving: Mapping[str, JsonValue] | None) -> dict[str, JsonValue] | None:
-    """Return the settings of a run that may be published.
+    """Return those settings of a run that may be published.
 
     Args:
         solving: The settings with which a model solved the tasks, or None if lmrbench did not ask a model.
@@ -193,7 +193,7 @@ def read_pack(file: Path) -> Pack:
     if not answers:
         raise RecordError(f"{file} contains no submissions")
     if answers != _distinct((item.answer for item in claims), f"{file}: {GRADES}"):
-        raise RecordError(f"{file}: {GRADES} does not contain exactly one verdict for each answer in {SUBMISSIONS}")
+        raise RecordError(f"{file}: {GRADES} does not contain exactly one grade for each answer in {SUBMISSIONS}")
     if not _distinct((item.answer for item in usages), f"{file}: {USAGE}") <= answers:
         raise RecordError(f"{file}: {USAGE} names answers that are not in {SUBMISSIONS}")
     # Unanswered samples are excluded from rates, so a submitter could hide failures by marking them unanswered.
@@ -260,7 +260,7 @@ def _files_of(run: Run, facts: RunFacts) -> dict[str, bytes]:
 
 
 def _public_usage(item: Usage) -> Usage:
-    """Remove the provider's message, which may name accounts and paths."""
+    """Return a usage record without the provider's message, which may name accounts and paths."""
     return item.model_copy(update={"detail": ""})
 
 

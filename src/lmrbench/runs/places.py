@@ -1,4 +1,4 @@
-"""Find and name run folders, and choose the seeds for grading and the source of the answers that run.json records."""
+"""Find and name run folders, choose the seeds for grading, and determine the source of answers for run.json."""
 
 from __future__ import annotations
 
@@ -95,10 +95,10 @@ def seeds_of(folder: Path, seed: int | None, fresh: int | None) -> tuple[int, ..
     """Return the seeds to grade a run folder with.
 
     Args:
-        folder: The run folder. Fresh seeds that were drawn for it earlier are reused if there are `fresh` of them.
+        folder: The run folder.
         seed: The seed that the user chose, or None.
-        fresh: The number of fresh seeds to draw, or None. If both `seed` and `fresh` are None, the installation's own
-            seed is used.
+        fresh: The number of fresh seeds to draw, or None. If exactly this number was drawn for the folder earlier,
+            those seeds are reused. If both `seed` and `fresh` are None, the installation's own seed is used.
     """
     if fresh is None:
         return (installation_seed() if seed is None else seed,)
@@ -121,8 +121,8 @@ def source_of(
         merge: Whether the folder may contain answers that are not in `submissions`.
 
     Raises:
-        RecordError: The folder contains answers that are not in `submissions` and `merge` is false, or it contains
-            different code for one of the submissions, from another source.
+        RecordError: The folder contains answers that are not in `submissions` and `merge` is false, or, for one of the
+            submissions, it already contains different code that came from another source.
     """
     if folder.resolve() == path.resolve():
         return None, []

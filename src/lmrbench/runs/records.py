@@ -190,7 +190,7 @@ class RunFacts(StoredRecord):
 
 
 class VoteKey(NamedTuple):
-    """The identity of a vote. The digest is that of the judged text, so submissions with equal texts share votes."""
+    """The identity of a vote. The digest is that of the prompt, so submissions with the same prompt share votes."""
 
     judge: str
     vote: int
@@ -210,7 +210,7 @@ class Judgement(StoredRecord):
         prompt_version: The version of the judge's prompt; 0 if lmrbench did not request the vote.
         evidence: Whether the judge saw the verdicts on the submission's cases.
         comments_stripped: Whether comments were removed from the submission.
-        digest: The digest of the judged text and of the version of the prompt.
+        digest: The digest of the prompt (which contains the judged code), its version and, if set, the temperature.
         status: The outcome of the request.
         category: The category, or None unless the status is `judged`.
         error_class: The error class, if the judge named one.
@@ -218,7 +218,7 @@ class Judgement(StoredRecord):
         implementation: The judge's remarks on the implementation.
         rationale: The judge's remarks on both together, if it judged with the protocol of the LMR-BENCH paper.
         detail: The reason why there is no category; "" if there is one.
-        attempts: The number of requests; 0 if the vote was copied from another submission with the same text.
+        attempts: The number of requests; 0 if the vote was copied from another submission with the same prompt.
         input_tokens: Tokens that the judge read.
         output_tokens: Tokens that the judge wrote.
         dollars: The cost, or None if the judge's prices are unknown.
@@ -293,7 +293,7 @@ class Label(StoredRecord):
 
 
 class PublishedVerdict(StoredRecord):
-    """The published verdict of a unit test on an answer. It was not made by lmrbench, and so is not a grade.
+    """The published result of a unit test of an answer. lmrbench did not run the test, so this is not a grade.
 
     Attributes:
         system: The system of the answer.

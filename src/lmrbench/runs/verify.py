@@ -1,6 +1,6 @@
 """Verify a pack: grade its answers again in a new run folder, and compare the results with its claims.
 
-`verification.json` in the run folder identifies the pack and counts the verdicts that differ from its claims. Like
+`verification.json` in the run folder identifies the pack and counts the grades that differ from its claims. Like
 grades, it is signed, so only verifications by this installation are accepted.
 """
 
@@ -52,14 +52,14 @@ class Verification(StoredRecord):
         sandbox: The sandbox back end that was used for the verification.
         seeds: The seeds that were used for the verification.
         fresh_seeds: Whether the seeds were drawn for this verification, so that the submitter could not know them.
-        claimed_lmrbench: The version of lmrbench that made the pack's verdicts.
-        claimed_suite_digest: The digest of the suite that the pack's verdicts were made with.
+        claimed_lmrbench: The version of lmrbench that made the pack's grades.
+        claimed_suite_digest: The digest of the suite that the pack's grades were made with.
         answers: The number of answers.
         claimed_correct: The number of answers that are correct according to the pack.
         claimed_robust: The number of answers that are robust according to the pack.
         correct: The number of answers that are correct according to the verification.
         robust: The number of answers that are robust according to the verification.
-        differ: The number of answers whose claimed and verified verdicts differ.
+        differ: The number of answers whose claimed and verified grades differ.
     """
 
     migrations: ClassVar[Mapping[int, Migration]] = {3: _without_edge_cases}
@@ -82,14 +82,14 @@ class Verification(StoredRecord):
 
 
 class VerifiedClaim(NamedTuple):
-    """The verified and the claimed result of one answer."""
+    """The verified and the claimed grade of one answer."""
 
     found: Result
     claimed: Claim
 
     @property
     def differs(self) -> bool:
-        """Whether the verified verdict differs from the claimed one."""
+        """Whether the verified grade differs from the claimed one."""
         return (self.found.correct, self.found.robust) != (self.claimed.correct, self.claimed.robust)
 
 

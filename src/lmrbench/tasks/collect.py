@@ -1,8 +1,8 @@
 """Collect a solver's response or edited workspace, and transplant it into a freshly masked repository.
 
 The transplant replaces the masked functions by the solver's, and adds the code that these need. Only changes in the
-goal files (see `Task.goal_files`) are used; other changes are reported as warnings. Input that cannot be used raises
-`SubmissionError`.
+goal files, which contain the masked functions, are used; other changes are reported as warnings. Input that cannot be
+used raises `SubmissionError`.
 """
 
 from __future__ import annotations

@@ -62,8 +62,8 @@ def files_digest(files: Mapping[str, bytes]) -> str:
 
 
 def _run(task: Task) -> dict[str, bytes]:
-    # A twin has the code of its original task as a wrong version. If this is published code, it can't be read before it
-    # is fetched. It need not be included, because the digest of the pinned source determines it.
+    # A twin has the code of its original task as a wrong version. Code from a published package can't be read before it
+    # is fetched, and need not be included, because the digest of the pinned source determines it.
     pinned = {ORIGINAL} if task.tier == "twin" and isinstance(task.files.repository, Tree) else set()
     variants = {
         f"{kind}/{name}": texts[name].encode()

@@ -66,7 +66,7 @@ def read_foreign(folder: Path, path: str, most: int) -> bytes | None:
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENOTDIR):
             raise SubmissionError(f"{printable(path)}: no such file; links are not followed") from error
-        raise SubmissionError(f"{printable(path)}: can't be read: {error.strerror}") from error
+        raise SubmissionError(f"{printable(path)}: not readable: {error.strerror}") from error
     if len(data) > most:
         raise SubmissionError(f"{printable(path)}: larger than {most} bytes")
     return data
@@ -118,7 +118,7 @@ def _listed(folder: Path, path: str) -> Iterator[tuple[str, str]]:
                 else:
                     yield name, "" if entry.is_file(follow_symlinks=False) else "neither a file nor a folder; left out"
     except OSError as error:
-        yield path, f"can't be read: {error.strerror}"
+        yield path, f"not readable: {error.strerror}"
 
 
 @contextmanager

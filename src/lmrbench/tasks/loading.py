@@ -2,7 +2,7 @@
 
 A suite is a folder of paper folders; a paper folder contains a `task.toml`. Everything is validated when it is loaded:
 a defect raises a `TaskError` that names the file and the key. The files of a paper folder are read once, when its tasks
-are loaded, except those of a pinned source, which are read on access (see `lmrbench.tasks.sources`).
+are loaded, except those of a pinned source (published code in the cache), which are read on access.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ def select(tasks: Iterable[Task], patterns: Iterable[str], tier: Tier = "functio
 
     Args:
         tasks: The tasks to select from.
-        patterns: Slugs of papers, categories, or globs over task ids. Without patterns, all tasks of the tier are
-            selected. A full task id selects its task in any tier.
+        patterns: Short names of papers, categories, or globs over task ids. Without patterns, all tasks of the tier
+            are selected.
         tier: The tier to select from. Only a full task id selects a task of another tier.
 
     Raises:
@@ -126,7 +126,7 @@ def gradable(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], str]:
     without = [task.id for task in tasks if not task.files.check]
     if not without:
         return kept, ""
-    message = f"{', '.join(without)}: {'has' if len(without) == 1 else 'have'} no check and can't be graded"
+    message = f"{', '.join(without)} {'has' if len(without) == 1 else 'have'} no check and can't be graded"
     if not kept:
         raise TaskError(message)
     return kept, f"{message}; left out"

@@ -41,7 +41,7 @@ def fetch(source: Source, progress: Progress = lambda done, total: None) -> None
 
     Args:
         source: The package, commit or archive.
-        progress: Called whenever bytes have arrived.
+        progress: Called whenever bytes have arrived, with the arguments that `Progress` describes.
 
     Raises:
         SourceError: The source is not available, or its digest differs from the pinned one.

@@ -29,7 +29,7 @@ _Member = tuple[str, bool, Callable[[], IO[bytes] | None]]
 def unpack(archive: Path, folder: Path) -> None:
     """Write the files of a .whl, .zip or .tar.gz into a new folder, read-only.
 
-    If all files are in one folder, as in a source distribution, its name is dropped from their paths.
+    If all files are in one folder, as in a source distribution, the name of that folder is dropped from their paths.
 
     Raises:
         SourceError: The archive is damaged or too large, or contains links, devices, or paths outside of the folder.

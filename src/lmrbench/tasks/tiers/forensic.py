@@ -31,7 +31,8 @@ from lmrbench.tasks.tiers.logged import EXPERIMENT, fresh_check
 from lmrbench.tasks.workspace import third_party_imports
 
 FILE = "deviations.toml"
-# The numbers of deviations in the draws that measure a horizon, the number at which a system solves half of the tasks.
+# The numbers of deviations in the draws that measure a system's horizon: the number of deviations at which it solves
+# half of the tasks.
 LADDER = (1, 2, 3, 4, 6, 8, 12)
 # The number of deviations that an entangled draw takes from one stage of the experiment.
 TOGETHER = 3

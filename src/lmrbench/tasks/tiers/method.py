@@ -20,12 +20,12 @@ from lmrbench.tasks.workspace import one_text, third_party_imports
 
 
 def method_task(task: Task) -> Task:
-    """Add the experiment to the check of a method task, and the pool's deviations to its wrong versions.
+    """Return a method task with the experiment added to its check and the pool's deviations to its wrong versions.
 
     Raises:
         TaskError: The pool of deviations cannot be read.
     """
-    # If a paper has a pool of deviations, its experiment also returns rates, which are not graded.
+    # If a paper has a pool of deviations, its experiment also returns rates (counts and shares), which are not graded.
     has_rates = bool(task.files.deviations)
     files = replace(
         task.files,
