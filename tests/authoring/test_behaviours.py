@@ -1,4 +1,4 @@
-"""Mutants of behaviour: which ones are made of a function, and which a check rejects."""
+"""Behavioural mutants: which ones are made of a function, and which a check rejects."""
 
 import pytest
 

@@ -189,7 +189,7 @@ def test_forms_do_it_all_without_a_script(shared, new_page):
     page.get_by_label("policy").check()
     page.get_by_label("Reason").fill("It is a stub.")
     follow(page, page.get_by_role("button", name="Save"))
-    expect(page.locator("h1").first).to_contain_text("Your label matches the known verdict")
+    expect(page.locator("h1").first).to_contain_text("Your label matches the known category")
     follow(page, page.get_by_role("link", name="Continue"))
     first = page.locator("input[name=item]").input_value()
     follow(page, page.get_by_role("button", name="Skip"))

@@ -289,7 +289,7 @@ def test_a_task_shows_its_certificate_drawn(page, serve, tmp_path):
     (tmp_path / "run").mkdir()
     page.goto(serve(tmp_path / "run", options=["--suite", "core"]) + "/task?task=dpo/preference_loss")
     shown = page.locator("#certificate")
-    assert "Mutants of one expression:" in shown.inner_text()
-    assert "Mutants of behaviour:" in shown.inner_text()
+    assert "Expression mutants:" in shown.inner_text()
+    assert "Behavioural mutants:" in shown.inner_text()
     assert shown.locator("meter").count() > 5
     assert page.locator("#summary math").count() > 20

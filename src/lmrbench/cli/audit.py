@@ -58,7 +58,7 @@ def audit(
     The reference must pass with all seeds, in fresh processes and on two threads. Rewrites must pass, too; `plain` need
     only pass the ordinary cases. The mask, cheats and wrong versions must fail; wrong versions marked `Edge: ...` may
     fail in edge cases only. At least 95% of the mutants must fail, counted separately for those with one changed
-    expression and for mutants of behaviour, which are wrong for some inputs only. The workspace must not contain the
+    expression and for behavioural mutants, which are wrong for some inputs only. The workspace must not contain the
     answer, and must state every constant. The check must not contain an oracle: a name that gives the target's result.
     The results are stored with the task as its certificate, which is valid until the task or the auditor changes. In
     the table, "by ordinary" is the share of mutants that the ordinary cases alone reject, and "fixed" the share of
@@ -67,7 +67,7 @@ def audit(
     With --adversary, a model that never sees the check writes versions of each task's targets. Wrong versions that pass
     and right versions that fail are listed. If the command is interrupted, run it again to resume.
 
-    The tiers method and twin have no mutants of behaviour. In the tier method, each rejected mutant must change the
+    The tiers method and twin have no behavioural mutants. In the tier method, each rejected mutant must change the
     logged results, or contradict a sentence that decided/TASK.toml quotes. In the tier forensic, each published draw
     (or, with --fresh, each new one) must be fair and give the same results on two threads; no certificate is written.
     Answers to tasks of other tiers in a workspace are reported, but are not a shortfall.
