@@ -681,7 +681,7 @@ def test_a_check_is_for_the_class_and_the_constructor_that_it_knows(tmp_path, pa
     found = import_edition(tmp_path / "clone", tmp_path / "suite")
 
     said = {item.where: item.reason for item in found.remarks}
-    assert "calls focal_loss with unknown parameters: size_average" in said["ergo/forward"]
+    assert "calls focal_loss with parameters that it does not have: size_average" in said["ergo/forward"]
     assert "observes SimCLR.info_nce_loss, not OtherCLR.info_nce_loss" in said["simclr/info_nce_loss"]
 
 

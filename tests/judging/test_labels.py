@@ -145,7 +145,7 @@ def test_the_way_from_a_run_to_agreement(run_folder, toy_suite, tmp_path):
     assert "1 disputed answers" in said
     left = tmp_path / "verdicts-disputed.csv"
     assert "CC für alle; LC für alle; LI für alle" in left.read_text("utf-8-sig")
-    with pytest.raises(UsageError, match="already exists; name it with --decisions"):
+    with pytest.raises(UsageError, match="already exists; if it is filled in, name it with --decisions"):
         call("labels", "adjudicate", together, "--key", key, "--out", verdicts)
     decided = fill(left, "dee", {items["secret-two"]: "LC"}, tmp_path / "decided.csv")
     call("labels", "adjudicate", together, "--key", key, "--out", verdicts, "--decisions", decided)

@@ -452,7 +452,7 @@ def test_another_annotation_and_a_second_server_of_one_are_refused_in_one_line(s
     answers(tmp_path / "run", system="new")
     other = annotate(toy_suite, tmp_path / "run", "--annotator", "bob", "--to", tmp_path / "to")
     assert (other.returncode, other.stderr.count("\n")) == (2, 1)
-    assert "was begun with other annotators (ann) and other runs (1 answer," in other.stderr
+    assert "was created with other annotators (ann) and other runs (1 answer," in other.stderr
 
 
 def test_a_task_that_changed_in_between_is_not_labelled_on(suite, tmp_path):
@@ -463,7 +463,7 @@ def test_a_task_that_changed_in_between_is_not_labelled_on(suite, tmp_path):
     summary.write_text(summary.read_text() + "\nOne sentence more.\n")
     again = annotate(suite, tmp_path / "run", "--annotator", "ann", "--to", tmp_path / "to")
     assert (again.returncode, again.stderr.count("\n")) == (2, 1)
-    assert "was begun with other content of these tasks (SHA-256 " in again.stderr
+    assert "was created with other content of these tasks (SHA-256 " in again.stderr
 
 
 def test_a_port_in_use_is_named(toy_suite, tmp_path):
@@ -472,4 +472,4 @@ def test_a_port_in_use_is_named(toy_suite, tmp_path):
         port = taken.getsockname()[1]
         used = annotate(toy_suite, tmp_path / "run", "--annotator", "ann", "--to", tmp_path / "to", "--port", port)
     assert used.returncode == 2
-    assert "Address already in use; choose another with --port" in used.stderr
+    assert "Address already in use; choose another port with --port" in used.stderr

@@ -275,7 +275,7 @@ def test_a_run_that_is_not_there_and_a_port_in_use_are_named(toy_suite, tmp_path
     with socket.create_server(("127.0.0.1", 0)) as taken:
         used = view(tmp_path / "run", "--port", taken.getsockname()[1])
     assert used.returncode == 2
-    assert "Address already in use; choose another with --port" in used.stderr
+    assert "Address already in use; choose another port with --port" in used.stderr
 
 
 def test_an_empty_run_says_so(page, serve, tmp_path):

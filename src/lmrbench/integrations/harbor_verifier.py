@@ -1,9 +1,9 @@
-"""The program that Harbor runs as a task's verifier: grade a workspace on freshly drawn cases, and write the reward.
+"""Grade a workspace on freshly drawn cases (inputs), and write the reward.
 
-Harbor is a framework that runs agents in containers. `python -m lmrbench.integrations.harbor_verifier TASK SUITE
-WORKSPACE LOGS` writes two files to the folder LOGS: `reward.txt`, which contains 1 or 0, and `grade.json`, which
-contains the grade without case names and without the reasons for mismatches. If this machine can't grade, the program
-exits with status 1 and writes no reward.
+This program is the verifier of a task for Harbor, a framework that runs agents in containers. Its command line is
+`python -m lmrbench.integrations.harbor_verifier TASK SUITE WORKSPACE LOGS`. It writes two files to the folder LOGS:
+`reward.txt`, which contains 1 or 0, and `grade.json`, which contains the grade without case names and without the
+reasons for mismatches. If this machine can't grade, the program exits with status 1 and writes no reward.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tasksets for `verifiers`, a library for reinforcement learning with language models, and for its trainers.
+"""Tasksets for `verifiers`, a library for reinforcement learning with language models, and for trainers that use it.
 
 In `LmrBenchTaskset`, a model answers one message with a function. In `LmrBenchAgentTaskset`, an agent works in a
 container. The packages in `environments/` export these tasksets. Answers are graded on the trainer's machine, in

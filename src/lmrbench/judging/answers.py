@@ -46,7 +46,7 @@ def answers_to_label(
 def answers_to_judge(
     folder: Path, tasks: Mapping[str, Task], named: Collection[str]
 ) -> tuple[list[Submission], list[Submission]]:
-    """Return the answers of a run that can be compared with a reference, and those of them to judge.
+    """Return the answers of a run that can be compared with a reference, and the selection of them to judge.
 
     Args:
         folder: The run folder.

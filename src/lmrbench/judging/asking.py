@@ -28,7 +28,7 @@ from lmrbench.tasks.workspace import repository_files, unsolved_files
 
 
 class JudgePrompt(NamedTuple):
-    """A prompt about one answer: the order of reference and candidate in it, its text, and a digest (`digest_of`)."""
+    """A prompt about one answer: its order of reference and candidate, its text, and its digest (see `digest_of`)."""
 
     answer: Answer
     order: Order

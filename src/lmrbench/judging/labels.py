@@ -1,9 +1,9 @@
 """Read, group and adjudicate labels, the categories that people give to answers.
 
-Several annotators label an item, which is one answer to one task, as CC (completely correct), LC (logic correct,
-implementation faulty) or LI (logic incorrect). `read_labels` merges their files. `adjudicated` gives each item its
-majority category. An item without a majority, or with both CC and LI among its labels, is disputed and needs the
-decision of a third person.
+Several annotators label an answer as CC (completely correct), LC (logic correct, implementation faulty) or LI (logic
+incorrect), and may add an error class, the kind of mistake. `read_labels` merges their files. `adjudicated` gives each
+answer its majority category. An answer without a majority, or with both CC and LI among its labels, is disputed and
+needs the decision of a third person.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def read_labels(files: Iterable[Path]) -> list[Label]:
 
 
 def write_labels(file: Path, labels: Iterable[Label]) -> None:
-    """Write labels as JSON lines. The file is replaced as a whole."""
+    """Write labels as JSON Lines. An existing file is replaced atomically."""
     write_whole(file, "".join(label.model_dump_json() + "\n" for label in labels).encode())
 
 

@@ -11,7 +11,7 @@ from lmrbench.judging.prompts import fence_around, files_in_blocks
 from lmrbench.runs.records import Category
 from lmrbench.tasks.model import Task
 
-# The paper's number for each category.
+# The categories by their numbers in the paper.
 CLASSES: Mapping[str, Category] = {"1": "LI", "2": "LC", "3": "CC"}
 
 _TASK = """\
@@ -42,8 +42,8 @@ def paper_message(task: Task, reference: Mapping[str, str], candidate: Mapping[s
 
     Args:
         task: The task that was solved.
-        reference: The whole goal files of the reference, by path.
-        candidate: The whole goal files with the candidate's code in them, by path.
+        reference: The contents of the goal files (the files with the functions to write) in the reference, by path.
+        candidate: The contents of the goal files with the candidate's code in them, by path.
     """
     fence = fence_around(task.instruction, *reference.values(), *candidate.values())
     targets = ", ".join(f"`{target}`" for target in task.targets)

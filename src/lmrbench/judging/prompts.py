@@ -63,7 +63,7 @@ def judge_message(
 
     Args:
         task: The task that was solved.
-        reference: The code of the reference, by goal file.
+        reference: The code of the reference, by goal file (a file with a function to write).
         candidate: The code of the candidate, by goal file.
         order: Whether the reference or the candidate comes first.
         evidence: The verdicts on all cases; the message shows the failed ones. None for a message without verdicts.

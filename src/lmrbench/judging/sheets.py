@@ -383,7 +383,7 @@ def write_disputed(sheet: Path, items: Mapping[str, Answer], labels: Mapping[Ans
         UsageError: The sheet exists, or an answer is missing from the keys.
     """
     if sheet.exists():
-        raise UsageError(f"{sheet} already exists; name it with --decisions, or move it away")
+        raise UsageError(f"{sheet} already exists; if it is filled in, name it with --decisions; otherwise, move it")
     names = {answer: name for name, answer in items.items()}
     if unnamed := [answer for answer in labels if answer not in names]:
         raise UsageError(f"{unnamed[0]} is not in any of the keys; name the keys of all exports with --key")

@@ -1,8 +1,8 @@
 """The viewer: web pages that show runs, answers, tasks and the suite.
 
 No part of a URL is used as a path. Runs are addressed by number; answers and tasks are looked up in loaded data, and
-static files in a fixed table. Untrusted code is parsed and compared in threads, so slow answers do not delay other
-pages.
+static files in a fixed table. Untrusted code is parsed and compared in threads, so an answer that takes long to
+parse does not delay other pages.
 """
 
 from __future__ import annotations

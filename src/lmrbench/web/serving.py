@@ -67,7 +67,7 @@ def listening(host: str, port: int) -> Iterator[Listening]:
     try:
         found = socket.create_server((host, port))
     except OSError as error:
-        raise UsageError(f"{host}:{port}: {os.strerror(error.errno or 0)}; choose another with --port") from error
+        raise UsageError(f"{host}:{port}: {os.strerror(error.errno or 0)}; choose another port with --port") from error
     with found:
         place = ip_address(found.getsockname()[0])
         # On loopback, refuse requests for other host names, which prevents DNS rebinding.

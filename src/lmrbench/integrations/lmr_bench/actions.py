@@ -1,7 +1,7 @@
 """Count the actions of agents by kind, and compare sessions that solve their task with the others.
 
-A session is the work of an agent on a task. A session is repeated if the published results use another session of the
-same system and paper.
+A session is the work of an agent on a task. A session counts as repeated if the published results use another session
+of the same system and paper.
 """
 
 from __future__ import annotations

@@ -144,7 +144,9 @@ def adapted_check(
             "which the function reads"
         )
     if lacking := {*constructor} - {argument.arg for argument in _arguments_of_init(statements, owner)}:
-        raise TaskError(f"the check of {ours.id} calls {owner} with unknown parameters: {', '.join(sorted(lacking))}")
+        raise TaskError(
+            f"the check of {ours.id} calls {owner} with parameters that it does not have: {', '.join(sorted(lacking))}"
+        )
     asked = _asked(settings.get("OPTIONS", ()), instruction, statements)
     ending = _ENDING.format(target=(target.file, target.qualname, PACKAGES), asked=asked)
     needed |= {name.partition(".")[0] for name, _ in _modules(ast.parse(check).body)}

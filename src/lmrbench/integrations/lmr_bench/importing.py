@@ -270,7 +270,7 @@ def _one(
         raise TaskError("instruction: missing")
     target = read_target(benchmark, item, code)
     if target in [other.target for other in found]:
-        raise TaskError("an earlier implementation has the same function")
+        raise TaskError("an earlier entry describes the same function")
     name = target.qualname.rpartition(".")[2]
     return _Wanted(
         function=function,

@@ -1,9 +1,9 @@
 """Write the published records of the public edition of LMR-BENCH as run folders, one for each system.
 
-A run folder contains the published ratings by the judge and the published results of unit tests. It also contains
-the answers from the system's output trees, which are copies of the papers' folders with the answers in them. Grades are
-added by `lmrbench grade`. The labels, which are the categories that people gave to answers, are in one file next to the
-run folders.
+A run folder contains the published ratings by the judge, the published results of unit tests, and the system's answers.
+The answers are read from the system's output trees. An output tree is a copy of a paper's folder into which the system
+wrote its answers. `lmrbench grade` adds the grades. The labels, which are the categories that people gave to answers,
+are in one file next to the run folders.
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ def with_runs(edition: ImportedEdition, records: PublicRecords, suite: Path, to:
         to: The folder of the runs; new or empty.
 
     Returns:
-        `edition` with the runs, and with the records that were left out.
+        `edition` with the runs added. Its list `left_out` also contains the records and answers that could not be read,
+        and the functions that have records but no task.
 
     Raises:
         UsageError: The folder is not empty.

@@ -157,7 +157,7 @@ def annotators(known: Iterable[PublishedOutcome]) -> list[str]:
 
 
 def raters(known: Sequence[PublishedOutcome]) -> dict[str, Agreement]:
-    """Return the agreement between judge, people and unit tests, by the names of the two raters."""
+    """Return the agreement of each pair of raters (judge, people, unit tests), by the names of the pair."""
     return {
         "judge and people": against(known, "judge", "human"),
         **{f"judge and annotator {name}": against(known, "judge", "human", name) for name in annotators(known)},

@@ -34,7 +34,7 @@ class Recomputed:
 
     Attributes:
         figures: The printed and the recomputed numbers.
-        pairs: The agreement between pairs of published raters (judge, people, unit tests), by the names of the two.
+        pairs: The agreement of each pair of published raters (judge, people, unit tests), by the names of the pair.
         problems: The records that could not be read, with reasons.
     """
 
@@ -76,7 +76,7 @@ def _with_coefficients(figure: PaperFigure, records: PublicRecords) -> PaperFigu
     ]
     models = {item.system for item in outcomes}
     if len(models) < len(_REGRESSED):
-        why = "needs the benchmark folders, and unit-test results of OpenHands with three models"
+        why = "requires the benchmark folders, and unit-test results of OpenHands with three models"
         return figure.model_copy(update={"note": why})
     fit = fitted(outcomes, shapes)
     values = tuple(item.value for item in fit.coefficients)

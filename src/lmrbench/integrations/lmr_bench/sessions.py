@@ -58,8 +58,8 @@ _TOOLS = {
 }
 
 
-# Matches the name of a session's folder if it begins with the number of a paper, as in 14-EmojiCrypt. Other folders are
-# named by a UUID.
+# Matches the name of a session's folder if it begins with the number of a paper, as in 14-EmojiCrypt. The names of
+# other folders are UUIDs.
 _NUMBERED = re.compile(r"([0-9]{1,3})[-_. ]")
 
 
@@ -119,8 +119,8 @@ def sessions_of_events(*folders: Path) -> list[LoggedSession]:
     """Read sessions from OpenHands event folders, which have one JSON file per event.
 
     Events with `source` "agent" count as actions if they have an `action` or are messages. Two folders contain the same
-    session if their first events are equal and have a timestamp, or if all their events are equal. The folder with more
-    events is used.
+    session if their first events are equal and have a timestamp, or if all their events are equal. Of such folders, the
+    one with the most events is used.
 
     Args:
         folders: Folders that contain event folders at any depth. A folder's name is used as the name of its system.

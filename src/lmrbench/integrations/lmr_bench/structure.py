@@ -1,8 +1,8 @@
 """Fit a logistic regression of passing on the structure of repositories, as in Table 5 of the LMR-BENCH paper.
 
 `paper_structure` follows section 5.1 of the paper, which defines depth, branching and goal length. The paper does not
-define imbalance, so lmrbench's definition is used. `structure` has lmrbench's own measures. Standard errors are
-clustered by paper, because the tasks of a paper share a repository.
+define imbalance, so lmrbench's definition is used. `structure` computes lmrbench's own measures. Standard
+errors are clustered by paper, because the tasks of a paper share a repository.
 """
 
 from __future__ import annotations

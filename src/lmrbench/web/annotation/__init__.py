@@ -1,1 +1,1 @@
-"""Annotation, in which people label answers in the browser: queues of items, stored labels, results and pages."""
+"""Annotations, projects in which people label answers in the browser: queues, database, results and web pages."""

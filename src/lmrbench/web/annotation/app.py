@@ -1,9 +1,9 @@
 """The web pages of an annotation: forms for annotators, and pages with progress and disputes for the lead.
 
-In an annotation, several people label the same items, which are answers under opaque names. The lead is the person who
-organizes it. Calibration items, whose categories are known, are labelled first by all annotators. Users authenticate
-with the token in their personal link; the token is then stored in a cookie. Pages for annotators never show systems,
-samples, grades or votes. No part of a URL is used as a path.
+An annotation is a project in which several people label items, which are answers under opaque names. The lead is the
+person who organizes it. All annotators first label the calibration items, whose categories are known. Users
+authenticate with the token in their personal link; the token is then stored in a cookie. Pages for annotators never
+show systems, samples, grades or votes. No part of a URL is used as a path.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Annotation:
         return response
 
     async def home(self, request: Request) -> Response:
-        """Show the next item to an annotator, and the progress of everyone to the lead."""
+        """Show an annotator the next item, and the lead the progress of all annotators."""
         name, shared = self._person(request)
         if name == LEAD:
             labels = tuple(labels_of(self.store, self.items))
@@ -112,7 +112,9 @@ class Annotation:
             return self._label_page(shared, found, _draft(form), problems, 422)
         version = parsed_number(form.get("version", ""), -1)
         if not self.store.save(name, found.item, version, filled, time.time()):
-            raise HTTPException(409, "Not saved: this item was labelled, skipped or undone in another window.")
+            raise HTTPException(
+                409, "Not saved: you have labelled or skipped this item, or undone that, in another window."
+            )
         self._changed()
         return _redirect(f"/calibration?item={found.item}" if found.calibration else "/")
 
@@ -150,7 +152,7 @@ class Annotation:
         decider = form.get("decider", "").strip()
         filled, problems = _filled(form)
         if not decider.isprintable() or not 0 < len(decider) <= MAX_NAME or decider == ADJUDICATED:
-            problems.append(f"name: expected 1 to {MAX_NAME} printable characters")
+            problems.append(f'name: expected 1 to {MAX_NAME} printable characters; the name "adjudicated" is reserved')
         elif decider in {each.annotator for each in found.labels}:
             problems.append(f"name: {decider} has labelled this item; another person must decide")
         elif filled and not self.store.decide(found.item.name, form.get("version", ""), decider, filled):
@@ -174,8 +176,8 @@ class Annotation:
         decider: str = "",
         problems: Sequence[str] = (),
     ) -> Response:
-        # The page calls the annotators by letters. The labels are sorted by a hash of item and annotator, so the
-        # letters do not reveal names.
+        # The page shows letters instead of the names of annotators. The labels are sorted by a hash of item and
+        # annotator, so the letters do not reveal names.
         labels = sorted(
             found.labels, key=lambda each: hashlib.sha256(f"{each.item} {each.annotator}".encode()).digest()
         )
@@ -270,13 +272,13 @@ class Annotation:
         return hmac.new(self.store.secret(), token.encode("utf-8", "replace"), "sha256").hexdigest()
 
     def posted(self, endpoint: Callable[[Request, Form], Response]) -> Callable[[Request], Awaitable[Response]]:
-        """Make an endpoint that reads a form. It rejects a form that is too large or has no valid CSRF token.
+        """Wrap the handler of a form as an endpoint, which rejects forms that are too large or lack a valid CSRF token.
 
         Args:
             endpoint: The function that handles the form.
 
         Returns:
-            The endpoint.
+            The endpoint. It reads the form and passes it to the handler.
         """
 
         async def respond(request: Request) -> Response:

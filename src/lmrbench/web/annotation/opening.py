@@ -1,4 +1,7 @@
-"""Open an annotation, in which people label answers under opaque names: draw their queues, and open the database."""
+"""Open an annotation: draw the annotators' queues, and open the database.
+
+An annotation is a project in which several people label answers under opaque names.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +27,12 @@ def open_annotation(
     seed: int,
     calibration: Path | None,
 ) -> Iterator[Annotation]:
-    """Begin an annotation, or resume it. The folder is locked until the context ends.
+    """Create an annotation, or resume it. The folder is locked until the context ends.
 
     Args:
         folder: The folder of the annotation, with its database and results.
         runs: The run folders whose answers are labelled.
-        tasks: The suite's tasks, and among them those whose answers are labelled.
+        tasks: The tasks of the suite, and the selection of those whose answers are labelled.
         annotators: The names of the annotators, validated by `queues.check_annotators`.
         overlap: The number of annotators that label each answer.
         seed: The random seed for the opaque names and the queues.
@@ -39,7 +42,7 @@ def open_annotation(
         The annotation.
 
     Raises:
-        UsageError: There is nothing to label, or the annotation was begun with other settings.
+        UsageError: There is nothing to label, or the annotation was created with other settings.
         RecordError: A file is damaged, or another process has opened the annotation.
     """
     known_tasks = tasks.by_id

@@ -1,4 +1,4 @@
-"""Draw the queues of annotators from a seed.
+"""Name the answers that people label, and draw the annotators' queues of answers from a seed.
 
 An item is an answer under an opaque name. The option --overlap sets the number of annotators that label each item. The
 lengths of the queues differ by at most one. Calibration items, whose categories are known, are assigned to all
@@ -37,8 +37,8 @@ class KnownVerdict(StoredRecord):
         error_class: The known error class.
         reason: The explanation that annotators see.
         code: The code, as in a submission; None if the line is about an answer in a run.
-        system: The system that gave the answer, if it is in a run.
-        sample: The sample number of the answer, if it is in a run.
+        system: The system that gave the answer, if the answer is in a run.
+        sample: The sample number of the answer, if the answer is in a run.
         annotator: Ignored; accepted because adjudicated labels have this key.
         seconds: Ignored; accepted because adjudicated labels have this key.
     """
@@ -191,7 +191,9 @@ def conditions(
     known: Mapping[Answer, tuple[KnownVerdict, Submission]],
     tasks: Mapping[str, Task],
 ) -> dict[str, object]:
-    """Return the settings that must not change when an annotation is resumed, by their names in error messages.
+    """Return the settings that must not change when an annotation is resumed.
+
+    The keys are the names that error messages use.
 
     Args:
         annotators: The names of the annotators.

@@ -1,6 +1,7 @@
 """Results of an annotation: files of labels and decisions, progress, agreement, and disputes.
 
-An item is an answer under an opaque name. A calibration item is an answer whose category is known.
+An annotation is a project in which several people label items, which are answers under opaque names. A calibration item
+is an answer whose category is known.
 """
 
 from __future__ import annotations

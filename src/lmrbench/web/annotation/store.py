@@ -1,9 +1,10 @@
-"""The database of an annotation: one SQLite file with people, assignments, labels and decisions.
+"""The database of an annotation, a project in which several people label answers.
 
-An item is an answer under an opaque name. A calibration item is an answer whose category is known. Each method that
-changes the database commits the change before it returns. An assignment (an item in an annotator's queue) has a version
-number, which each change increments. A request for a change names the version that it is based on, so repeated requests
-and forms from outdated pages change nothing.
+It is one SQLite file with people, assignments, labels and decisions. An item is an answer under an opaque name. A
+calibration item is an answer whose category is known. Each method that changes the database commits the change before
+it returns. An assignment (an item in an annotator's queue) has a version number, which each change increments. A
+request for a change names the version that it is based on, so repeated requests and forms from outdated pages change
+nothing.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from lmrbench.files import PRIVATE
 from lmrbench.judging.sheets import Filled
 
 DATABASE = "annotation.sqlite"
-# The name that the annotation's lead, the person who organizes it, has in the table of people.
+# The name of the lead in the table of people. The lead is the person who organizes the annotation.
 LEAD = ""
 
 _SCHEMA = """
@@ -71,7 +72,7 @@ class Assignment:
         item: The opaque name of the item.
         calibration: Whether the item is for calibration.
         version: A number that every change increments.
-        shown: When the item was first shown, in seconds since the epoch, or None.
+        shown: When the item was first shown, in seconds since the epoch; None if it was not shown yet.
         done: Whether the item is labelled.
         content: The label, or the draft of one.
     """
@@ -93,7 +94,7 @@ class Decision:
         item: The opaque name of the item.
         version: The version of the item's labels that the decision is based on; see `version_of`.
         decider: The name of the person who decided.
-        content: The decision.
+        content: The category, error class and reason that were decided on.
     """
 
     item: str
@@ -118,7 +119,7 @@ class Store:
         return dict(self._database.execute("SELECT name, token FROM people"))
 
     def person(self, token: str) -> str | None:
-        """Return the name of the person with a token, or None if the token is unknown."""
+        """Return the name of the person that a token belongs to, or None if the token is unknown."""
         found = None
         for name, theirs in self.tokens().items():
             # The comparison takes constant time, so response times reveal nothing about valid tokens.
@@ -317,7 +318,8 @@ def open_store(
 
     Args:
         folder: The folder of the annotation; created if it does not exist.
-        asked: The settings that must be the same whenever the database is opened, by their names in error messages.
+        asked: The settings that must not change after the database is created. The keys are the names that error
+            messages use.
         queues: The items of each annotator, in order.
         calibration: The names of the calibration items.
 
@@ -348,8 +350,9 @@ def open_store(
     if differing := [name for name, value in asked.items() if begun.get(name) != value]:
         database.close()
         raise UsageError(
-            f"{folder} was begun with {' and '.join(_differing(name, begun.get(name)) for name in differing)}; "
-            "resume it with the same command, or choose another folder with --to"
+            f"the annotation in {folder} was created with "
+            f"{' and '.join(_differing(name, begun.get(name)) for name in differing)}; "
+            "repeat its original command to resume it, or choose another folder with --to"
         )
     return store
 

@@ -20,8 +20,8 @@ class Built(NamedTuple):
     Attributes:
         boards: The number of boards.
         files: The number of files.
-        ways: The number of distinct ways in which the runs were graded: combinations of suite, its digest, harness and
-            sandbox. Each way has boards of its own.
+        ways: The number of distinct ways in which the runs were graded: combinations of suite, suite digest, harness
+            (the program that runs checks) and sandbox. Each way has boards of its own.
     """
 
     boards: int
@@ -41,7 +41,8 @@ def build_site(folder: Path, runs: Iterable[Path], suite: Path | None) -> Built:
         The size of the site.
 
     Raises:
-        UsageError: Writing to the folder would lose other files, or a run folder does not exist.
+        UsageError: Writing to the folder would lose other files, a run folder does not exist, or the site would be too
+            large.
         RecordError: A folder contains no run, or a record in it is damaged.
     """
     require_place(folder)

@@ -197,7 +197,7 @@ def board(way: Way, suite: str, group: Group, findings: Findings, runs: Iterable
 
 
 def _common_k(attempts_of_systems: Iterable[Sequence[Attempts]]) -> int:
-    """Return the largest k for which every system has an estimate, or 1 if there is none."""
+    """Return the largest k for which every system has an estimate of pass^k, or 1 if there is none."""
     found = [{item.k for item in items} for items in attempts_of_systems]
     return max(set.intersection(*found), default=1) if found else 1
 
@@ -217,7 +217,7 @@ def site_of(runs: Sequence[Named], boards: Sequence[Board], tasks: Mapping[str, 
     boards = _distinct([board for board in boards if board.cells])
     tiers = {task: board.tier for board in boards for task in board.tasks}
     if len(tiers) + sum(len(board.standings) for board in boards) > MOST_PAGES:
-        raise UsageError(f"more than the {MOST_PAGES:,} pages that a site may have; name fewer runs")
+        raise UsageError(f"the site would have more than {MOST_PAGES:,} pages; name fewer runs")
     found = [_task(name, tier, grades.get(name, []), tasks.get(name)) for name, tier in sorted(tiers.items())]
     return Site(runs=tuple(map(run_info, runs)), boards=tuple(boards), tasks=tuple(found))
 
