@@ -380,5 +380,5 @@ def test_a_clone_with_its_benchmarks_gives_the_regression_of_table_5(published_c
     (without,) = [item for item in recomputed_from(published_clone).figures if item.place == "Table 5"]
     assert (without.comparison, without.note) == (
         "not recomputable",
-        "needs the benchmark folders, and unit-test results of OpenHands with three models",
+        "requires the benchmark folders, and unit-test results of OpenHands with three models",
     )
