@@ -1,6 +1,6 @@
 """Exceptions, grouped by the party at fault.
 
-- The submission: `SubmissionError` never leaves `grading`, which turns it into a failed grade with a reason.
+- The submission: grading turns a `SubmissionError` into a failed grade with a reason.
 - The command, the task, its source, the machine, the provider or the stored files: `UsageError`, `TaskError`,
   `SourceError`, `SandboxError`, `ServiceError` and `RecordError` are shown to the user as one line and never count
   against a submission.

@@ -8,7 +8,10 @@ from contextlib import contextmanager
 
 
 class Interrupted(BaseException):
-    """The command received SIGINT or SIGTERM. It is not a KeyboardInterrupt, because Typer would catch one."""
+    """The command received SIGINT or SIGTERM.
+
+    This is not a KeyboardInterrupt, because Typer, the library that parses the command line, would catch one.
+    """
 
 
 def raise_interrupted(number: int, frame: object) -> None:
@@ -18,7 +21,7 @@ def raise_interrupted(number: int, frame: object) -> None:
 
 @contextmanager
 def as_keyboard_interrupt() -> Iterator[None]:
-    """Turn SIGINT and SIGTERM into a KeyboardInterrupt, and raise Interrupted when it has ended the context.
+    """Raise KeyboardInterrupt on SIGINT and SIGTERM inside the context, and Interrupted when the context has ended.
 
     A KeyboardInterrupt makes Inspect, the framework that calls models, end an evaluation cleanly.
     """

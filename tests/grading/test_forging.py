@@ -296,7 +296,7 @@ def test_what_is_wrong_with_a_deviation_is_said(suite):
     assert found["broken"].fault == "does not run"
     assert found["loud"].fault.startswith("does not train: blends/first is")
     assert found["quarter"].fault == "gives the same logs as rate"
-    assert found["early"].fault == "first affects 'values', not 'blends'"
+    assert found["early"].fault == "first affects the stage 'values', not 'blends'"
     assert (found["rate"].moved, found["rate"].metrics) == (("blends/second", "blends/ratio"), 4)
     assert [found[name].fault for name in ("faster", "count", "never_zero", "from_zero", "squares")] == [""] * 5
 
@@ -334,7 +334,7 @@ def test_an_unfair_draw_is_refused_with_the_reason(suite):
         "rate": "quarter gives the same logs as rate",
         "loud": "does not train",
         "early": "already affects the stage 'values'",
-        "silent": "the faithful program gives the same logs",
+        "silent": "the unchanged program gives the same logs",
         "counted": "the experiment has no stage for this deviation",
     }
     assert len(refused) > 3

@@ -211,4 +211,4 @@ def test_a_run_is_traced_from_the_start_or_not_at_all(traced):
     _, run, _ = traced
     result = lmrbench("http://127.0.0.1:1", *arguments(run))
     assert result.returncode == 2
-    assert "was run with other settings (trace_progress " in result.stderr
+    assert "contains answers made with other settings (trace_progress " in result.stderr

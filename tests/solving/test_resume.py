@@ -64,4 +64,4 @@ def test_a_run_grows_by_samples_and_asks_for_those_alone(papers, tmp_path):
     assert sorted(item["sample"] for item in json.loads(grown.stdout)["grades"]) == [0, 1, 2]
     assert (tmp_path / "run" / "submissions.jsonl").read_text().startswith(first)
     assert fewer.returncode == 2
-    assert "was run with other settings (samples " in fewer.stderr
+    assert "contains answers made with other settings (samples " in fewer.stderr

@@ -328,7 +328,7 @@ def test_a_run_folder_is_of_one_system_and_one_setting(papers, tmp_path):
 
     assert result.returncode == 2
     assert result.stderr.count("\n") == 1
-    assert "was run with other settings (inputs " in result.stderr
+    assert "contains answers made with other settings (inputs " in result.stderr
 
 
 def test_prices_make_costs(papers, tmp_path):

@@ -1,7 +1,7 @@
 """Prepare submissions for grading: transplant each into a fresh masked repository, or refuse it with a reason.
 
 The masked repository is the paper's repository without the bodies of the targets, the functions to implement. A
-transplant replaces them by the submitted functions, and adds the code that these need.
+transplant replaces the targets with the submitted functions, and adds the code that these functions need.
 """
 
 from __future__ import annotations

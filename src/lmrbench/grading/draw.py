@@ -71,7 +71,7 @@ def drawn_cases(
         The cases by task id and seed.
 
     Raises:
-        TaskError: A check can't draw its cases, or draws no ordinary case.
+        TaskError: A check can't draw its cases, or draws only edge cases, which a correct answer may fail.
         SandboxError: The machine can't run the sandbox.
     """
     jobs = [

@@ -260,7 +260,7 @@ class _Laboratory:
             elif twin:
                 fault = f"gives the same logs as {twin}"
             elif stage != item.stage:
-                fault = f"first affects {stage!r}, not {item.stage!r}"
+                fault = f"first affects the stage {stage!r}, not {item.stage!r}"
             fault = fault or self._not_training(logs or {}) or ""
             found.append(
                 Effect(
@@ -307,8 +307,10 @@ class _Laboratory:
                 return _Search(runs, f"{name}: a deviation of a later stage already affects the stage {stage!r}")
             rival = next((names for names in tried if names != wanted and self._agree(names, seen, WELL_ABOVE)), None)
             if rival is not None:
-                same = ", ".join(sorted(rival)) or "the faithful program"
-                return _Search(runs, f"{same} gives the same logs as {', '.join(sorted(wanted))} up to {stage!r}")
+                same = ", ".join(sorted(rival)) or "the unchanged program"
+                return _Search(
+                    runs, f"{same} gives the same logs as {', '.join(sorted(wanted))} up to the stage {stage!r}"
+                )
             runs += tried.index(wanted) + (runs == 0)
             found = wanted
         if found != draw:

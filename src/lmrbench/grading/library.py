@@ -46,7 +46,7 @@ def grade(
     known = {task.id: task for task in (load_suite() if tasks is None else tasks)}
     asked = list(submissions)
     if unknown := sorted({item.task for item in asked} - known.keys()):
-        raise UsageError(f"there is no task {unknown[0]!r}; `lmrbench list` shows them all")
+        raise UsageError(f"there is no task {unknown[0]!r}; `lmrbench list` shows all tasks")
     plan = GradingPlan(tuple(seeds or ()), sandbox=sandbox, workers=workers, isolate=isolate)
     with Grader(known, plan) as grader:
         found = dict(grader.grade_all(asked))

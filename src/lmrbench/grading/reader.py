@@ -50,11 +50,11 @@ class Request(Record):
         masked: The goal files as the solver saw them, by path.
         targets: The targets of the task.
         code: The code to take the targets from.
-        excerpts: What a request with `code` returns: the goal files (`none`), or only the transplanted code with
-            (`whole`) or without (`stripped`) comments and docstrings.
+        excerpts: The form of the reply to `code`: `none` returns the goal files, `whole` the transplanted code, and
+            `stripped` the transplanted code without comments and docstrings.
         located: Whether to add the first line number and the text of each target to the reply.
         diff: A unified diff against the masked goal files.
-        one_layout: Whether to remove comments from `files` and normalize their layout.
+        one_layout: Whether to return `files` without comments and in a normalized layout.
         files: The contents of the files to decode, by path.
     """
 

@@ -48,7 +48,7 @@ class Edit(NamedTuple):
 
 
 def generic_edits(files: Mapping[str, bytes]) -> list[Edit]:
-    """Return all generic edits of a program's Python files after which the edited file can still be parsed."""
+    """Return all generic edits of a program's Python files that leave the edited file parseable."""
     found: dict[Edit, None] = {}
     for path, data in files.items():
         if not path.endswith(".py"):
@@ -172,7 +172,7 @@ def _overlap(edit: Edit, others: Sequence[Edit]) -> bool:
 
 
 def _made(files: Mapping[str, bytes], edits: Sequence[Edit]) -> dict[str, bytes]:
-    """Return the edited files, by path, with the edits applied."""
+    """Apply edits, and return the new contents of the files that they change, by path."""
     changed = {}
     for path in dict.fromkeys(edit.file for edit in edits):
         text, encoding = decode(files[path])
@@ -225,4 +225,4 @@ def _other_values(node: ast.Constant, names: Names) -> Iterator[ast.AST]:
 
 
 _NO_ARGUMENTS = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
-_CONSTANT = Operator("other values", ast.Constant, _other_values, "a constant of another size")
+_CONSTANT = Operator("other values", ast.Constant, _other_values, "a constant multiplied by a factor")

@@ -58,7 +58,7 @@ class Selection:
             answered: The ids of the tasks with answers. If given, the message names only tasks with answers.
 
         Raises:
-            TaskError: None of the chosen tasks (if `answered` is given, of those with answers) has a check.
+            TaskError: None of the chosen tasks has a check. If `answered` is given, only tasks with answers count.
         """
         _, message = gradable([task for task in self.chosen if answered is None or task.id in answered])
         if message:

@@ -1,4 +1,4 @@
-"""Measure the speed and memory of robust answers (all cases match), relative to the reference.
+"""Measure the speed and memory of robust answers (those for which all cases match), relative to the reference.
 
 A check may define `timed(seed)`, which yields inputs of realistic size. The reference and the candidate are run on them
 in turn, in one worker that is not used for grading. Each round draws new inputs, and the candidate's results must be

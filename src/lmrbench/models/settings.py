@@ -70,7 +70,8 @@ class Settings(Part):
     )
     inputs: Inputs = option(
         "full",
-        "Code to show: the whole repository (full), the goal files (paper+file), or only signatures (paper).",
+        "Code to show: the repository (full; a prompt shows only part of it), the files that contain the masked "
+        "functions (paper+file), or only signatures (paper).",
     )
     paper: Form = option(
         "summary",

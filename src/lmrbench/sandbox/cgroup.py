@@ -2,8 +2,8 @@
 
 A worker is a sandboxed process that runs untrusted code. Its control group accounts for memory that no rlimit counts:
 sockets, pipes and kernel tables. If lmrbench's own group delegates the memory and pids controllers, the groups of
-workers are created inside it. Otherwise they are created next to it, unless it has a memory limit, because workers
-outside of it would escape that limit. If neither works, workers have no group.
+workers are created inside it. If it does not, they are created next to it, provided that it has no memory limit:
+workers outside of it would escape the limit. If neither works, workers have no group.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from lmrbench.tasks.model import Limits
 _ROOT = Path("/sys/fs/cgroup")
 _PREFIX = "lmrbench-"
 _END_SECONDS = 3.0
-# Added to the limits of a job. They cover bwrap (the program that starts a sandbox), the worker itself, and the memory
-# that the kernel needs for each process.
+# Added to a job's limits on processes and memory, to cover bwrap (the program that starts a sandbox), the worker
+# itself, and the memory that the kernel needs for each process.
 _OWN_PROCESSES = 16
 _OWN_BYTES = 64 << 20
 _numbers = itertools.count()

@@ -225,7 +225,9 @@ class ClusterPool:
 
 
 def _require_answer(address: str) -> None:
-    """Check that HOST:PORT accepts connections. If nothing does, Ray ends this process instead of raising an error.
+    """Check that HOST:PORT accepts connections.
+
+    If nothing accepted connections there, Ray would end this process instead of raising an error.
 
     Raises:
         OSError: Nothing accepts connections at this address.

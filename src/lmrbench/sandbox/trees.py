@@ -1,6 +1,6 @@
 """Trees: folders of hard links that show a repository of thousands of files to a sandbox without sending the files.
 
-A job runs a task's check (code that tests a candidate, the code to grade) in a repository. A fetched source
+A job runs a task's check, the code that tests a candidate (the code to grade), in a repository. A fetched source
 (`lmrbench.tasks.sources`) is published code that was downloaded to this machine; the content of each of its files is an
 instance of `Kept`. A tree contains hard links to those files of a job that come from a fetched source, and to no other
 file of the source. So it contains neither the files that a task leaves out, nor the originals of the files that a task

@@ -244,5 +244,5 @@ async def _between_turns(turns: int) -> None:
     if sample_limits().turn.usage >= turns:
         store().set(LIMIT, "turn")
         raise LimitExceededError(
-            "turn", value=turns, limit=turns, message=f"the limit of {turns} model calls is reached"
+            "turn", value=turns, limit=turns, message=f"the limit on model calls ({turns}) was reached"
         )

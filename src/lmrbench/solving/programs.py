@@ -13,7 +13,8 @@ class Program(Record):
     Attributes:
         command: Its command line for Bash. It receives the task's message on standard input.
         events: A Bash glob for the files to which the program writes its events, one JSON object per file.
-        library: The Python package that Inspect's bridge needs to speak the program's protocol.
+        library: The Python package for the protocol that the program speaks, or "" if none is needed. Inspect's bridge,
+            which passes the program's requests on to the model, imports this package.
     """
 
     command: str

@@ -44,8 +44,8 @@ class Message:
 
     Attributes:
         text: the message.
-        cut: for each part that was cut, its number of characters after and before the cut.
-        retrieved: the files that were added because they match the task (see `retrieved`).
+        cut: for each part that was cut, its length in characters after cutting and before.
+        retrieved: the files that were added because they match the task (see the function `retrieved`).
     """
 
     text: str
@@ -140,8 +140,8 @@ def _closing(task: Task, inputs: Inputs, form: PromptForm) -> str:
     )
     return (
         f"{asked}\n## Form of the answer\n\n"
-        f"Answer with {targets} alone, complete, in one fenced block of Python, together with any new helpers and "
-        f"imports that are needed. Write a method inside its class.{several}\n"
+        f"Answer with one fenced block of Python. It must contain {targets}, complete, and any new helpers and imports "
+        f"that are needed, but nothing else. Write a method inside its class.{several}\n"
     )
 
 
@@ -180,14 +180,14 @@ def agent_message(tasks: Sequence[Task], workspace: str, paper: Form = "summary"
     """
     targets = ", ".join(f"`{target}`" for task in tasks for target in task.targets)
     asked = (
-        f"`repo/`, if present, is a repository in which {targets} is missing. Implement it there, as the instruction "
-        "says."
+        f"`repo/`, if present, is a repository in which the code of {targets} is missing. Write this code there, as "
+        "the instruction says."
         if targets
         else "`repo/` is the paper's repository. Change it as the instruction says."
     )
     return (
         f"You work in `{workspace}`. `instruction.md` says what to do, {PAPER_FILES[paper]} the paper, and {asked} "
-        "Only the final state of the goal file in the workspace counts. There is no network."
+        "Only the final state of each goal file in the workspace counts. There is no network."
         f"{PYTHON}"
     )
 
@@ -197,7 +197,9 @@ def _fenced(code: str) -> str:
 
 
 def beginning(text: str, room: int) -> str:
-    """Return the beginning of a text, cut after a paragraph if that keeps more than half of the characters that fit.
+    """Return the beginning of a text.
+
+    It is cut after a paragraph if this keeps more than half of the characters that fit.
 
     Args:
         text: the text to cut.

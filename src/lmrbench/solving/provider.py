@@ -111,7 +111,7 @@ class BubblewrapSandboxEnvironment(SandboxEnvironment):
         A command that exceeds its timeout is killed and never retried, because its effects can't be undone.
         """
         if user not in (None, "agent", str(self.session.user)):
-            raise SandboxUserUnsupportedError(f"{user!r}: no such user; the sandbox has only the user agent")
+            raise SandboxUserUnsupportedError(f"{user!r}: no such user; agent is the only user of the sandbox")
         data = input.encode() if isinstance(input, str) else input or b""
         limit = SandboxEnvironmentLimits.MAX_EXEC_OUTPUT_SIZE
         try:

@@ -66,8 +66,8 @@ def solve(
         grader: the grader of the whole suite.
         chosen: the tasks to solve.
         suite: the suite's folder.
-        set_aside: a function that is called if the folder contains grades made by another installation, with their
-            number. Such grades are moved to `grades.unverified.jsonl`.
+        set_aside: a function that is called with the number of grades in the folder that another installation made, if
+            there are any. These grades are moved to `grades.unverified.jsonl`.
 
     Returns:
         The run, reduced to the chosen tasks and samples.
@@ -148,16 +148,16 @@ def _check_conditions(folder: Path, settings: Settings) -> None:
         return
     if (folder / SUBMISSIONS).exists() and (folder / SUBMISSIONS).stat().st_size:
         raise RecordError(
-            f"{folder} was run with other settings ({', '.join(other)}); use the same settings, "
+            f"{folder} contains answers made with other settings ({', '.join(other)}); use the same settings, "
             "or name another folder with --out"
         )
     shutil.rmtree(folder / LOGS, ignore_errors=True)
 
 
 def _other_conditions(before: RunFacts, settings: Settings) -> list[str]:
-    """Return the settings that differ from those of a stored run, or ["kind"] if no model was asked in that run."""
+    """Return the differences between the settings of a stored run and the given ones, each as a short text."""
     if before.solving is None:
-        return ["kind"]
+        return ["no model was asked"]
     earlier, wanted = (Settings.model_validate(item) for item in (before.solving, settings.recorded()))
     # A run may be extended by further samples of each task, so the number of samples may be larger than before.
     grown = earlier.model_copy(update={"samples": max(earlier.samples, wanted.samples)})

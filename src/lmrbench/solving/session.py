@@ -162,7 +162,7 @@ class AgentSession:
             data: the standard input.
             cwd: the working directory; relative paths start at the workspace.
             environment: further environment variables of the command.
-            limit: the number of bytes that are kept of each output stream.
+            limit: the maximum number of bytes to keep from the end of each output stream.
 
         Raises:
             OSError: the command can't be started; the type of the exception is as for `subprocess.run`.

@@ -33,8 +33,8 @@ def solve_with(
         tasks: The tasks to solve.
         folder: The run folder.
         plan: The conditions under which answers are graded.
-        set_aside: A function that is called if the folder contains grades made by another installation, with their
-            number. Such grades are moved to `grades.unverified.jsonl`.
+        set_aside: A function that is called with the number of grades in the folder that another installation made, if
+            there are any. These grades are moved to `grades.unverified.jsonl`.
 
     Raises:
         UsageError: The model can't be set up, or the cost is limited but the model's prices are not known.

@@ -1,4 +1,4 @@
-"""The benchmark as an Inspect task.
+"""The benchmark as a task of Inspect, the framework that calls models.
 
 It has one sample for each task of the suite. If agents solve the tasks, it has one for each session, in which an agent
 solves one or several tasks. An invalid option raises `OptionError`, which both Inspect's command line (`-T`) and that

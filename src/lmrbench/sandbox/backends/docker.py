@@ -261,7 +261,7 @@ def _process(number: int) -> str:
 
 
 def _sweep(client: Any) -> None:
-    """Remove the containers left behind by runs of lmrbench on this machine that were killed."""
+    """Remove the containers that killed runs of lmrbench have left behind on this machine."""
     with contextlib.suppress(APIError, RequestException):
         for item in client.containers.list(all=True, filters={"label": [_KIND, f"{_NODE}={platform.node()}"]}):
             started_by = item.labels[_PROCESS]

@@ -145,7 +145,7 @@ def images(client: Any) -> list[Image]:
     found = []
     for item in client.images.list(filters={"label": LABEL}):
         facts = json.loads(item.labels[LABEL])
-        # Podman's tags start with a registry.
+        # In Podman, a tag starts with the name of a registry.
         for tag in (name.rpartition("/")[2] for name in item.tags):
             if tag.startswith(f"{REPOSITORY}:"):
                 created = datetime.fromisoformat(item.attrs["Created"][:19] + "+00:00")
@@ -238,7 +238,7 @@ def _base_id(client: Any, base: str, told: Callable[[str], object]) -> str:
             return str(client.images.pull(base).id)
     except (DockerException, RequestException) as error:
         raise SandboxError(
-            f"the base image {base} can't be pulled; name another with --base or {BASE_VARIABLE}: {error}"
+            f"the base image {base} can't be pulled; name another with --base or {BASE_VARIABLE} (reason: {error})"
         ) from error
 
 

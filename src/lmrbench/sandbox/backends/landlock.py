@@ -77,8 +77,9 @@ class LandlockSandbox(Sandbox):
             (packages / name).symlink_to(path)
         user = new_user()
         if user is not None and tree is not None and not _is_open(str(tree)):
-            # The worker's user can't read the cache. The worker's option --reads-all does not always help: in a
-            # container, even root may lack the capability to read all files. So the worker gets its own links to them.
+            # `tree` is in lmrbench's cache, whose folders the worker's user can't enter. The option --reads-all does
+            # not always help: in a container, even root may lack the capability to read all files. So the files of
+            # `tree` are linked into the worker's own folder.
             tree = Path(shutil.copytree(tree, scratch / "tree", copy_function=_link))
         readable = [*map(str, (packages, WORKER_PROGRAM, *shown.values(), *([] if tree is None else [tree])))]
         rules = [*self._rules(), *(Access(path, READ) for path in readable), Access(str(writable), WRITE)]

@@ -1,4 +1,4 @@
-"""The child that runs a candidate (the code to grade): it calls `observe` with each case and sends the observations.
+"""Run a candidate (the code to grade) in a child of the worker: call `observe` with each case, and send the results.
 
 `observe` is a function of the check. It passes the case, an input, to the candidate's code and returns the observation,
 the result. The code of this module shares its process with the candidate's code, so nothing that it sends can be

@@ -30,9 +30,9 @@ class ProcessorTime:
     def seconds(self, pids: Iterable[int]) -> float:
         """Return the total processor seconds of these processes, their ended children, and all processes seen earlier.
 
-        The total is computed in two ways. The first sum is over these processes and those ended children for which
-        their parents have waited, because the kernel counts only these. The second sum is over the last measured times
-        of all processes seen. The larger sum is returned. The result never decreases.
+        The total is computed in two ways. The first sum covers these processes and their ended children; the kernel
+        counts a child only once its parent has waited for it. The second sum covers the last measured times of all
+        processes seen. The larger sum is returned. The result never decreases.
         """
         with_children = 0
         for pid in pids:
@@ -59,7 +59,8 @@ def descendants(own_namespace: bool) -> list[int]:
     """Return the ids of all descendants of this process, including those that other descendants have adopted.
 
     Args:
-        own_namespace: Whether this process is process 1 of a namespace, where every other process is a descendant.
+        own_namespace: Whether this process is process 1 of a process namespace, in which every other process is its
+            descendant.
     """
     everyone = [int(name) for name in os.listdir("/proc") if name.isdigit()]
     if own_namespace:

@@ -115,7 +115,7 @@ class Relay:
         return kind, case, length
 
     def payload(self) -> bytes:
-        """Return the payload of the received frame. Use it only for payloads that later children may see."""
+        """Return the payload of the received frame. Call this only if later children may see the payload."""
         return os.pread(self._spool, self.held, 0)
 
     def forward(self, destination: int) -> None:
