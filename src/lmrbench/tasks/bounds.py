@@ -54,8 +54,8 @@ class Bounds:
 
     Attributes:
         tolerance: The tolerance of floats.
-        tolerances: Tolerances for single top-level keys, used in place of `tolerance`.
-        similarities: Similarities for the texts in single top-level keys.
+        tolerances: Tolerances for individual top-level keys, used in place of `tolerance`.
+        similarities: Similarities for the texts in individual top-level keys.
     """
 
     tolerance: Tolerance

@@ -303,8 +303,8 @@ class TaskEntry(Record):
         imports: The top-level imports that the targets and the check need. If None, they are those that `[source]`
             lists or, without a source, all imports of the repository and the check.
         tolerance: The tolerance of floats in observations.
-        tolerances: Tolerances for single top-level keys of the observations.
-        similarities: How similar texts must be, for single top-level keys of the observations.
+        tolerances: Tolerances for individual top-level keys of the observations.
+        similarities: How similar texts must be, for individual top-level keys of the observations.
         limits: The limits of a run of the check.
     """
 
