@@ -81,8 +81,8 @@ def test_wrong_ones_that_pass_and_right_ones_that_fail_are_found_and_nothing_is_
     assert [found[number]["amiss"] for number in range(5)] == [False, True, False, False, True]
     assert found[1]["told_apart_by"] == "its own input: expected 14.0, got 10.0"
     assert "ZeroDivisionError" in found[4]["rejected_by"]
-    assert "wrong 1 passes but violates this sentence: the mean of `values`" in first.stdout
-    assert "right 4 is meant to be right but fails" in first.stdout
+    assert "wrong version 1 passes but violates this sentence: the mean of `values`" in first.stdout
+    assert "right version 4 is meant to be right but fails" in first.stdout
 
 
 def test_what_is_accepted_is_tried_in_every_audit(suite, tmp_path):
@@ -97,7 +97,7 @@ def test_what_is_accepted_is_tried_in_every_audit(suite, tmp_path):
     assert taken.stdout.strip().endswith("wrong/blend/clipped.py")
     assert [result.returncode for result in (taken, twice, none, unfit)] == [0, 2, 2, 2]
     assert "already exists" in twice.stderr
-    assert "there is no version 9 of toy/blend" in none.stderr
+    assert "there is no finding with number 9 for toy/blend" in none.stderr
     audited = lmrbench("", tmp_path, "task", "audit", "--quick", "--suite", suite)
     assert "the check accepts the wrong version clipped" in audited.stdout
 

@@ -17,7 +17,7 @@ from tests.running import lmrbench as run
 def test_the_suite_is_counted_measured_and_drawn(toy_suite, tmp_path):
     shown = run("list", "--summary").stdout
     assert "Training objectives" in shown
-    assert "published edition" in shown
+    assert "published benchmark" in shown
     facts = json.loads(
         run("list", "--summary", "--suite", toy_suite, "--json", "--figure", tmp_path / "suite.svg").stdout
     )

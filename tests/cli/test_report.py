@@ -215,7 +215,7 @@ def test_why_shows_the_failed_cases_and_both_pieces_of_code_with_their_lines(gra
     unusable = run(*arguments, "--sample", 2, cwd=graded.parent)
     # All cases fail for one reason, so they share a row.
     assert ", and 3 others" in unusable.stdout
-    assert "nothing was taken from this answer" in unusable.stdout
+    assert "no code can be taken from this answer" in unusable.stdout
     assert "\\n" not in unusable.stdout
     assert "no code at all" in unusable.stdout
     cases = json.loads(run(*arguments, "--sample", 1, "--json", cwd=graded.parent).stdout)["failed_cases"]

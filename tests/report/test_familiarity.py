@@ -136,8 +136,8 @@ def test_a_local_model_beside_a_run(tiny_model, grade, tmp_path):
     )
     assert result.exit_code == 0, result.output
     assert (
-        "one: correlation of success with familiarity (the difference in probability) over 3 tasks: Spearman's rho"
-        in result.output
+        "one: correlation of success with familiarity (probability as written minus renamed) over 3 tasks: "
+        "Spearman's rho" in result.output
     )
     missing = ["analyse", "familiarity", str(tiny_model[0]), "--device", "cuda:7", "--task", "dpo"]
     assert "the model cannot be loaded" in str(CliRunner().invoke(app, missing).exception)
@@ -160,5 +160,5 @@ def test_success_against_familiarity(grade):
     # Ranks 1, 3, 2, 4 against 1, 2.5, 2.5, 4.
     assert one.rho == pytest.approx(4.5 / math.sqrt(5 * 4.5))
     assert (everything.rho, few.rho) == (None, None)
-    assert everything.problem == "all tasks have the same share of answers that pass"
+    assert everything.problem == "all tasks have the same share of correct answers"
     assert few.problem == "fewer than three tasks"

@@ -169,15 +169,15 @@ reference solution under golden/. The targets are {targets}.
 
 1. {wrong} wrong versions of the targets. Each looks plausible, like a careful programmer's mistake, and violates \
 a sentence of the instruction, of paper.md, or of a docstring. Prefer mistakes that ordinary inputs do not reveal: \
-types of numbers, extreme magnitudes, empty and smallest inputs, state kept between calls, settings read from the \
-wrong place, arguments changed, memory layout, ties, special values, NaN behind a mask.
+mistakes with types of numbers, extreme magnitudes, empty or minimal inputs, memory layouts, ties, special values or \
+NaN behind a mask; state kept between calls; settings read from the wrong place; arguments changed in place.
 2. {right} right versions in styles as different from the reference and from each other as possible. They comply with \
 every sentence.
 
-Write each as a section of this form, and nothing else. The code is one complete text for the goal \
-file. It contains all targets (a method inside its class) and the imports and helpers that they need. For a wrong \
-version, add a function `probe()` that imports from the repository, calls a target with an input that shows the \
-mistake, and returns plain data (numbers, strings, lists, dicts, tensors).
+Write each as a section of this form, and nothing else. The code is one block of Python. It contains \
+all targets (a method inside its class) and the imports and helpers that they need. For a wrong version, add a \
+function `probe()` that imports from the repository, calls a target with an input that shows the mistake, and returns \
+plain data (numbers, strings, lists, dicts, tensors).
 
 ### wrong
 Violates: the sentence, quoted
@@ -302,8 +302,8 @@ def attack_all(
 
 
 def finding_in(file: Path, task: Task, number: int) -> Finding:
-    """Return the last finding in a file that has this task and number. Raises RecordError if there is none."""
+    """Return the last of the findings in a file that have this task and number. Raises RecordError if none has."""
     found = [item for item in read_lines(file, Finding) if (item.task, item.number) == (task.id, number)]
     if not found:
-        raise RecordError(f"{file}: there is no version {number} of {task.id}")
+        raise RecordError(f"{file}: there is no finding with number {number} for {task.id}")
     return found[-1]

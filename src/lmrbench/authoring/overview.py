@@ -18,15 +18,26 @@ _HEAD = """# The suite
 the first release of its method in a package. The columns lines, files and words count the lines of the masked bodies,
 the files of the repository, and the words of the instruction. The other columns are results of the
 [audit](writing-a-task.md#the-audit): the numbers of ordinary and edge cases, the processor seconds of one check of the
-reference, the numbers of rewrites and wrong versions, and the shares of generated mistakes that the check rejects. The
-column mutants is about mistakes in one expression, the column behaviours about code that is wrong for some inputs only.
-The share that the ordinary cases alone reject is in brackets.
+reference, the numbers of rewrites and wrong versions, and the shares of generated mistakes (mutants) that the check
+rejects. The column mutants counts those with a mistake in one expression; behavioural mutants are wrong for some inputs
+only. The share that the ordinary cases alone reject is in brackets.
 
 ![Tasks of each category, here and as published; masked lines against lines of the repository](pictures/suite.svg)
 
 """
 _TEXTS = ("task", "paper", "public since", "category", "target")
-_NUMBERS = ("lines", "files", "words", "ordinary", "edge", "seconds", "rewrites", "wrong", "mutants", "behaviours")
+_NUMBERS = (
+    "lines",
+    "files",
+    "words",
+    "ordinary",
+    "edge",
+    "seconds",
+    "rewrites",
+    "wrong",
+    "mutants",
+    "behavioural mutants",
+)
 
 
 class Size(Record):

@@ -61,8 +61,8 @@ def audit(
     expression and for behavioural mutants, which are wrong for some inputs only. The workspace must not contain the
     answer, and must state every constant. The check must not contain an oracle: a name that gives the target's result.
     The results are stored with the task as its certificate, which is valid until the task or the auditor changes. In
-    the table, "by ordinary" is the share of mutants that the ordinary cases alone reject, and "fixed" the share of
-    cases with the same observation for every seed. Exits with 1 if a task falls short.
+    the table, "ordinary score" is the share of mutants that the ordinary cases alone reject, and "fixed cases" the
+    share of cases with the same observation for every seed. Exits with 1 if a task falls short.
 
     With --adversary, a model that never sees the check writes versions of each task's targets. Wrong versions that pass
     and right versions that fail are listed. If the command is interrupted, run it again to resume.

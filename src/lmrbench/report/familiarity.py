@@ -1,9 +1,9 @@
 """Familiarity of a model with the goal files of tasks, and its correlation with success.
 
 A text is familiar to a model that assigns high probabilities to its tokens. Conventional code also has a high
-probability, so the absolute value says little. A higher probability than that of the renamed copy, in which local
-variables have other names and the layout differs, suggests that the model has seen the file. The goal files of a task
-are the files that a solver must complete.
+probability, so the probability alone says little. Each file is therefore compared with a renamed copy, in which local
+variables have other names and the layout differs. If the file has a higher probability than its copy, this suggests
+that the model has seen it. The goal files of a task are the files that a solver must complete.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Familiarity(Record):
 
 
 class Correlation(Record):
-    """The rank correlation, over tasks, between a system's share of passing answers and the familiarity of the task.
+    """The rank correlation, over tasks, between a system's share of correct answers and the familiarity of the task.
 
     The familiarity of a task is the mean of `Familiarity.difference` over its goal files.
 
@@ -63,7 +63,7 @@ class Correlation(Record):
 
 
 def familiarities(task: Task, probabilities: Probabilities) -> list[Familiarity]:
-    """Return the familiarity of a model with each goal file of a task, as it is in the complete repository.
+    """Return the familiarity of a model with the unmasked version of each goal file of a task.
 
     Args:
         task: The task.
@@ -113,7 +113,7 @@ def _correlation(system: str, grades: Sequence[Grade], differences: Mapping[str,
     if len(shares) < 3:
         problem = "fewer than three tasks"
     elif len(set(shares.values())) < 2:
-        problem = "all tasks have the same share of answers that pass"
+        problem = "all tasks have the same share of correct answers"
     elif len(set(levels)) < 2:
         problem = "all tasks are equally familiar"
     if problem:

@@ -31,9 +31,9 @@ def draw_suite(
     """Draw the number of tasks by category, and the masked lines of each task against the lines of its repository.
 
     Args:
-        categories: By title of the category, the numbers of tasks in this suite and in the published edition that the
-            suite follows. The second number is None if it is not known.
-        lines: By task, the number of masked lines and the number of lines of the repository.
+        categories: The numbers of tasks in this suite and in the published benchmark that it follows, by title of the
+            category. The second number is None if it is not known.
+        lines: The number of masked lines and the number of lines of the repository, by task.
         file: The file to write; its suffix selects the format.
 
     Raises:

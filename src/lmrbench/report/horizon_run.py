@@ -51,7 +51,7 @@ def measure_horizon(
         stages: Shows the progress of drawing and creating tasks.
         warn: Called with a message if a paper has no fair draw with the wanted number of changes and seed. A draw is
             fair if a search can find its changes from the logs.
-        set_aside: If the folder contains grades made by another installation, called with their number.
+        set_aside: Called with the number of grades made by another installation if the folder contains any.
 
     Yields:
         The horizon after each batch of tasks.

@@ -19,7 +19,7 @@ from lmrbench.tasks.selection import select_with_draws
 def audit_draws(
     suite: Path, patterns: Iterable[str], fresh: int | None, sandbox: str, workers: int | None, stages: Stages
 ) -> list[AuditedDraw]:
-    """Test whether draws are fair (see `grading.forging`), and how much their logs differ between one and two threads.
+    """Test whether draws are fair (see `grading.forging`), and compare their logs with one and with two threads.
 
     Args:
         suite: The folder of the suite.

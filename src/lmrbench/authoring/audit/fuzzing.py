@@ -2,8 +2,8 @@
 
 The golden is the reference implementation. It and the variant run on *widened* cases, which are variations of the
 check's cases (`inside.widening`). A case counts only if the golden returns finite values, and a run in double precision
-confirms them; otherwise the correct result is unknown. If no such case distinguishes a variant from the golden, the
-variant is taken to have no visible effect.
+does not contradict them; otherwise the correct result is unknown. If no such case distinguishes a variant from the
+golden, the variant is taken to have no visible effect.
 """
 
 from __future__ import annotations

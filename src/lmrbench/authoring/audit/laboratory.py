@@ -261,7 +261,7 @@ class Laboratory:
         )
 
     def _share_of_limits(self, trial: Trial, result: TrialResult) -> float:
-        """Return the largest share of a time limit for submissions that a run used."""
+        """Return the largest share that a run used of the time limits that a submission would have."""
         golden = self._golden(trial)
         shares = [case.seconds / limit for case, limit in zip(result.outcome.cases, case_seconds(golden), strict=False)]
         return max([result.outcome.processor_seconds / check_seconds(golden), *shares])

@@ -54,7 +54,7 @@ def mutations(laboratory: Laboratory) -> tuple[Mutation, Mutation]:
         TaskError: The task's list of equivalent mutants is invalid.
     """
     behaviours, certain = _behavioural(laboratory)
-    trials = _Trials(laboratory, "behaviours", inside_files(), "rejected and observed")
+    trials = _Trials(laboratory, "behavioural mutants", inside_files(), "rejected and observed")
     declared = _declared_equivalent(laboratory.task, behaviours)
     return expression_mutation(laboratory, behaviours), trials.mutation(behaviours, declared, certain)
 

@@ -185,7 +185,7 @@ def answers_of_other_tiers(tasks: Iterable[Task], papers: Collection[str]) -> di
     for task, other, leak in leaks_between_tiers(task for task in tasks if task.paper.slug in papers):
         if leak.share > LEAK_SHARE:
             text = (
-                f"its workspace contains an answer to {other.id} ({other.tier} tier): in {leak.place}, {leak.share:.0%}"
+                f"its workspace contains an answer to {other.id} ({other.tier} tier): {leak.place} has {leak.share:.0%}"
             )
             found[task.id].append(f"{text} of a function; do not give both tasks to one solver")
     return found

@@ -1,4 +1,4 @@
-"""Find the new definitions in a version of a package: papers named near them, callers, and whether they need a GPU."""
+"""Find the new definitions in a package version, with nearby citations, callers, and whether each needs a GPU."""
 
 from __future__ import annotations
 

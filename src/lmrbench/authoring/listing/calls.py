@@ -28,7 +28,7 @@ _EXTENSIONS = frozenset(("cpp_extension", "load_inline", "CUDAExtension"))
 
 
 class Uses:
-    """Which definitions of a package use which others, and which need a GPU.
+    """An index of a package: which definitions use which others, and which need a GPU.
 
     Attributes:
         package: The modules and definitions of the package.

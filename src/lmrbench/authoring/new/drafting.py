@@ -159,8 +159,8 @@ name = "{name}"
 category = "{category}"
 targets = [{json.dumps(str(target))}]
 instruction = """
-TODO: Implement `{target.qualname}` in `{target.file}`. Say what it returns, and every constant and convention that
-neither the summary nor the code left in place determines.
+TODO: Implement `{target.qualname}` in `{target.file}`. State what it returns, and every constant and convention
+that neither the summary nor the remaining code determines.
 """
 check = "checks/{name}.py"
 tolerance = {{ rtol = 1e-5, atol = 1e-6 }}

@@ -153,7 +153,7 @@ def _recorded(wanted: NewTask, files: Mapping[str, bytes], say: Say, advance: Ad
 
 
 def _copied(wanted: NewTask, repository: Path, say: Say) -> Mapping[str, bytes]:
-    """Copy to `repo/` the files that a task needs, and return them. An existing `repo/` is kept and returned.
+    """Copy the chosen files of a repository to `repo/`, and return them. An existing `repo/` is kept and returned.
 
     Raises TaskError before anything is written if the target is not in these files.
     """

@@ -25,7 +25,7 @@ FILE = "LMRBENCH_RECORDINGS"
 
 
 def record(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorate a function so that its first calls are appended to the file named by `$LMRBENCH_RECORDINGS`."""
+    """Decorate a function: its first `MOST_CALLS` calls are appended to the file named by `$LMRBENCH_RECORDINGS`."""
     signature = inspect.signature(function)
     calls = 0
 

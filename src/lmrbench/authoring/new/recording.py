@@ -50,7 +50,7 @@ class Call(Record):
     """One recorded call.
 
     Attributes:
-        arguments: The arguments before the call, by name.
+        arguments: The values of the arguments before the call, by name.
         result: The value that it returned.
         changed: The names of the arguments that it changed.
         drawn: The libraries (`random`, `numpy` or `torch`) from whose global generator it drew random numbers.
@@ -69,7 +69,9 @@ class Call(Record):
 
 
 def record(files: Mapping[str, bytes], target: Target, command: str, seconds: float = 300.0) -> tuple[Call, ...]:
-    """Return the first calls of a target, recorded while a command runs in a copy of the repository.
+    """Record the first calls of a target while a command runs in a copy of the repository, and return them.
+
+    At most `recorder.MOST_CALLS` calls are recorded.
 
     Args:
         files: The contents of the repository's files, by path.

@@ -1,7 +1,7 @@
 """Counts of samples by their ending, separately for samples with and without an answer.
 
-A sample is one attempt of a system at a task. Its ending is the status in its usage record, such as a limit that was
-reached.
+A sample is one attempt of a system at a task. Its ending is the status in its usage record, such as "answered" or
+"provider_error".
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def statuses(usages: Iterable[Usage]) -> dict[str, dict[AnswerStatus, int]]:
 
 @measure()
 def measured_endings(findings: Findings) -> Measured:
-    """Count the samples of each system by their ending."""
+    """Count the samples of each system by their ending, and tabulate those with and without an answer separately."""
     usages = findings.usages
     tables = [
         _table(
@@ -43,8 +43,8 @@ def measured_endings(findings: Findings) -> Measured:
             [item for item in usages if item.status in UNANSWERED],
             "Unanswered samples, excluded from all rates",
             "unanswered",
-            "The column answers gives the number of samples that have no answer because of a fault of the provider, "
-            "the agent's program or this machine. Rates exclude these samples, and are final once every sample has "
+            "The numbers in this table count samples that have no answer because of a fault of the provider, the "
+            "agent's program or this machine. Rates exclude these samples, and are final once every sample has "
             "an answer.",
         ),
     ]

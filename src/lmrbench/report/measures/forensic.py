@@ -86,7 +86,7 @@ def measured_changes(findings: Findings) -> Measured:
         numbers=columns[1:],
         name="changes-found",
         note="An answer passes if it reproduces all metrics of the changed program. In other answers, a change counts "
-        "as found if the answer contains it word for word, so the share is a lower bound. The column runs gives "
+        "as found if the answer contains it word for word, so the share is a lower bound. The column 'runs' gives "
         "the mean number of runs of replay.py before a passing answer.",
     )
     return Measured({"changes_found": found}, [table] if found else [])

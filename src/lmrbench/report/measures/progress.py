@@ -50,7 +50,7 @@ class FirstRight(Record):
 
 
 def first_right(snapshots: Iterable[Snapshot]) -> dict[str, FirstRight]:
-    """Return, by system, the effort on its traced answers before and after their first correct state."""
+    """Return the effort of each system on its traced answers, before and after their first correct state."""
     found = {}
     for system, items in grouped(snapshots, lambda item: item.system).items():
         answers = _answers(items)
@@ -67,7 +67,7 @@ def first_right(snapshots: Iterable[Snapshot]) -> dict[str, FirstRight]:
 
 
 def curves(snapshots: Iterable[Snapshot]) -> dict[str, list[float]]:
-    """Return, by system, the mean over tasks of the share of cases that match after turns 0, 1, ...
+    """Return the share of cases that match after turns 0, 1, ..., as a mean over tasks, by system.
 
     The initial workspace counts as turn 0. An answer with fewer turns keeps its last share for the remaining turns.
     """

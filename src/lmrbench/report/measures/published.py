@@ -120,9 +120,9 @@ def _rates(found: Sequence[PublishedRate]) -> Sheet:
         spare=["answers"],
         name="published",
         note="Verdicts that others published; lmrbench did not make them, and no other table counts them. The "
-        "column graded gives the number of these answers that lmrbench graded as well. The columns after it count only "
-        "graded answers. In their names, 'there' means the published verdict, 'here' means the grade by lmrbench, and "
-        "'alone' means that only one of the two accepts the answer.",
+        "column 'graded' gives the number of these answers that lmrbench graded as well. The columns after it count "
+        "only graded answers. In their names, 'there' means the published verdict, 'here' means the grade by lmrbench, "
+        "and 'alone' means that only one of the two accepts the answer.",
     )
 
 

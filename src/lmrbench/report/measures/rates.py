@@ -218,10 +218,10 @@ def _by_category(groups: Mapping[str, Mapping[str, Rate]], overall: Mapping[str,
         totals=len(overall),
         name="by-category",
         note="Correct is the mean over tasks of the share of answers that match in all ordinary cases; robust is the "
-        "same for answers that match in the edge cases too. The column answers gives the number of graded answers, "
-        "preceded by the number of correct ones if their share equals the rate. The column cases gives the mean share "
-        "of cases that match; matching cases give no partial credit. Categories have few tasks, so their intervals are "
-        "wide, and most differences between categories may be due to chance.",
+        "same for answers that match in the edge cases too. The column 'answers' gives the number of graded answers, "
+        "preceded by the number of correct ones if their share equals the rate. The column 'cases' gives the mean "
+        "share of cases that match; matching cases give no partial credit. Categories have few tasks, so their "
+        "intervals are wide, and most differences between categories may be due to chance.",
     )
 
 

@@ -286,7 +286,7 @@ def errors_sheet(counted: Sequence[Tally]) -> Sheet:
         name="errors",
         note="The number and share of answers with each error class, among the answers that a judge or a person rates "
         "LC or LI. An answer counts once, with the class that is named most often by the votes or labels for its "
-        "category. The column none counts answers for which no class is named, or several equally often. Raters may "
+        "category. The column 'none' counts answers for which no class is named, or several equally often. Raters may "
         "find fault with different answers, so rows need not describe the same answers.",
     )
 
@@ -311,10 +311,10 @@ def _categories(counted: Sequence[Tally]) -> Sheet:
         spare=["none"],
         name="ratings",
         note="The share of answers in each category: completely correct (CC), logic correct (LC) or logic incorrect "
-        "(LI). The category is the majority of a judge's votes, or that of an annotator's label; the column none gives "
-        "the number of answers for which no category has more than half of the votes. If a vote was repeated, the last "
-        "one counts. For people together, the adjudicated label counts, or else the majority of their labels. A judge "
-        "reads code and does not run it.",
+        "(LI). The category is the majority of a judge's votes, or that of an annotator's label; the column 'none' "
+        "gives the number of answers for which no category has more than half of the votes. If a vote was repeated, "
+        "the last one counts. For people together, the adjudicated label counts, or else the majority of their labels. "
+        "A judge reads code and does not run it.",
     )
 
 

@@ -86,8 +86,8 @@ def measured_speeds(findings: Findings) -> Measured:
         note="A value above 1 means that answers are faster than the reference or take less memory. The values are "
         "geometric means over tasks, and over the answers to each task, with 95% intervals over papers. Only passing "
         "answers are timed, so two systems may be timed on different tasks. The reference is written to be read, not "
-        "to be fast. The column no speed gives the number of answers that are wrong, or take too much time or memory, "
-        "on timed inputs; the means exclude these answers.",
+        "to be fast. The column 'no speed' gives the number of answers that are wrong, or take too much time or "
+        "memory, on timed inputs; the means exclude these answers.",
     )
     return Measured({"speeds": found}, [table] if found else [])
 

@@ -103,7 +103,7 @@ def answer_parts(task: Task, submission: Submission, width: int) -> Iterator[Ren
     try:
         answered, taken = read_targets(task, submission)
     except SubmissionError as error:
-        yield cell(f"nothing was taken from this answer: {error}")
+        yield cell(f"no code can be taken from this answer: {error}")
         code = submission.code if isinstance(submission.code, str) else "\n\n".join(submission.code.values())
         yield _code(code, 1)
         return

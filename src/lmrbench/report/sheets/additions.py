@@ -11,11 +11,11 @@ from lmrbench.report.render.tables import Sheet, in_one_line, sheet
 # Definitions with fewer lines are left out of the table of definitions, but are in the JSON output.
 FEWEST_LINES = 6
 _MOST_LETTERS = 60
-_GPU = {"no": "", "may": "may", "needs": "needs a GPU"}
+_GPU = {"no": "", "may": "may need a GPU", "needs": "needs a GPU"}
 
 
 def additions_sheets(found: Additions) -> list[Sheet]:
-    """Return the table of folders and files to which a package version adds definitions, and a table of these."""
+    """Return the table of folders and files to which a package version adds definitions, and one of the definitions."""
     title = f"New in {found.package}{f' ({found.date})' if found.date else ''} since {found.since}"
     parts: dict[str, list[Addition]] = {}
     for item in found.new:

@@ -225,6 +225,6 @@ def correlation_lines(found: Iterable[Correlation]) -> Iterator[str]:
         if item.rho is not None and item.p is not None:
             text = f"Spearman's rho {item.rho:+z.2f}, p = {item.p:.3f}"
         yield (
-            f"{item.system}: correlation of success with familiarity (the difference in probability) over "
+            f"{item.system}: correlation of success with familiarity (probability as written minus renamed) over "
             f"{counted(item.tasks, 'task')}: {text}"
         )

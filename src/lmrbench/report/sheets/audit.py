@@ -22,13 +22,17 @@ from lmrbench.text import counted
 def certificates_sheet(found: Mapping[str, Certificate | None]) -> Sheet:
     """Return the table of audit results by task.
 
+    The scores are the shares of mutants (small generated mistakes) that the check rejects; an ordinary score counts
+    only rejections by ordinary cases. Behavioural mutants are wrong for some inputs only; other mutants have a mistake
+    in one expression.
+
     Args:
         found: The certificate of each task, by task id; None for a task without a certificate.
     """
-    columns = ["task", "cases", "edge", "flakes", "rewrites", "wrong", "mutants", "score", "by ordinary"]
-    columns += ["behaviours", "behaviours score", "behaviours by ordinary", "fixed cases"]
+    columns = ["task", "cases", "edge", "flakes", "rewrites", "wrong", "mutants", "score", "ordinary score"]
+    columns += ["behavioural mutants", "behavioural score", "behavioural ordinary score", "fixed cases"]
     rows = [(name, *(_measures(item) if item else ["-"] * (len(columns) - 1))) for name, item in found.items()]
-    spare = ("flakes", "rewrites", "cases", "edge", "wrong", "by ordinary", "behaviours by ordinary")
+    spare = ("flakes", "rewrites", "cases", "edge", "wrong", "ordinary score", "behavioural ordinary score")
     return sheet("", columns, rows, numbers=columns[1:], spare=spare)
 
 
@@ -156,7 +160,7 @@ def draws_sheet(found: Sequence[AuditedDraw]) -> Sheet:
         )
         for item in found
     ]
-    columns = ("task", "share a stage", "search runs", "two threads", "reason if not fair")
+    columns = ("task", "deviations sharing a stage", "search runs", "difference on two threads", "reason if not fair")
     return sheet(counted(len(found), "draw"), columns, rows, numbers=columns[1:4])
 
 
@@ -165,7 +169,7 @@ def draw_lines(paper: str, draw: Draw, refused: Iterable[tuple[Draw, str]]) -> I
     for item, why in refused:
         yield f"attempt {item.attempt} is not fair: {why}"
     yield f"{paper}/{draw.id}: {', '.join(draw.deviations)}"
-    yield f"number of runs in which a search with knowledge of the pool finds these deviations: {draw.witness}"
+    yield f"runs that a search with knowledge of the pool needs to find these deviations: {draw.witness}"
     dial = ", entangled = true" if draw.entangled else ""
     yield f"to publish this draw: {{ count = {draw.count}, seed = {draw.seed}{dial}, attempt = {draw.attempt} }}"
 
@@ -182,13 +186,17 @@ def effects_sheet(paper: str, found: Sequence[Effect]) -> Sheet:
         (item.name, item.file, item.stage, f"{len(item.moved)}/{item.metrics}", item.fault or "-", item.why)
         for item in found
     ]
-    columns = ("deviation", "file", "first stage", "changed metrics", "problem", "deviation from the paper")
+    columns = ("deviation", "file", "first stage", "changed metrics", "problem", "difference from the paper")
     title = f"{paper}: {counted(len(found), 'deviation')}"
-    return sheet(title, columns, rows, numbers=("changed metrics",), spare=("deviation from the paper", "file"))
+    return sheet(title, columns, rows, numbers=("changed metrics",), spare=("difference from the paper", "file"))
 
 
 def adversary_sheet(found: Sequence[Finding]) -> Sheet:
-    """Return the table that counts, by task, an adversary's versions that the check accepts or rejects."""
+    """Return the table that counts, by task, an adversary's versions that the check accepts or rejects.
+
+    Wrong versions that are accepted are counted only if no known input distinguishes them from the reference; the
+    others are listed by `adversary_texts`.
+    """
     rows = []
     for task in dict.fromkeys(item.task for item in found):
         wrong = [item for item in found if item.task == task and item.proposal.kind == "wrong"]
@@ -197,7 +205,7 @@ def adversary_sheet(found: Sequence[Finding]) -> Sheet:
         alike = sum(item.passed and not item.amiss for item in wrong)
         accepted = sum(item.passed for item in right)
         rows.append((task, f"{rejected}/{len(wrong)}", alike, f"{accepted}/{len(right)}"))
-    columns = ("task", "wrong rejected", "wrong, indistinguishable", "right accepted")
+    columns = ("task", "wrong rejected", "wrong accepted, no difference found", "right accepted")
     return sheet("", columns, rows, numbers=columns[1:])
 
 
@@ -205,8 +213,11 @@ def adversary_texts(found: Sequence[Finding]) -> Iterator[str]:
     """Yield a text for each of an adversary's versions that the check wrongly accepts or wrongly rejects."""
     for item in found:
         if item.amiss:
-            name = f"{item.task} {item.proposal.kind} {item.number}"
+            name = f"{item.task}: {item.proposal.kind} version {item.number}"
             if item.proposal.kind == "wrong":
-                yield f"{name} passes but violates this sentence: {item.proposal.sentence}\n  {item.told_apart_by}"
+                yield (
+                    f"{name} passes but violates this sentence: {item.proposal.sentence}\n"
+                    f"  input on which it differs from the reference: {item.told_apart_by}"
+                )
             else:
                 yield f"{name} is meant to be right but fails: {item.rejected_by}"

@@ -28,7 +28,7 @@ def _runs(found: ImportedEdition) -> Sheet:
         for item in found.runs
     ]
     columns = ("run", "system", "answers", "unit tests", "judgements", "labels")
-    return sheet("Runs of the published records", columns, rows, numbers=columns[2:])
+    return sheet("Imported runs", columns, rows, numbers=columns[2:])
 
 
 def _remarks(title: str, remarks: Sequence[Remark]) -> Sheet:

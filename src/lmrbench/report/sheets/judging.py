@@ -71,7 +71,16 @@ def agreement_sheets(found: RaterAgreement) -> list[Sheet]:
     rows = []
     for group in found.groups:
         rows += [_group(group.who, group.reliability), _group(f"{group.who}, CC or not", group.binary)]
-    columns = ["who", "raters", "items", "labels", "by all", "Fleiss' kappa", "alpha, nominal", "alpha, ordinal"]
+    columns = [
+        "group",
+        "raters",
+        "items",
+        "labels",
+        "labelled by all",
+        "Fleiss' kappa",
+        "alpha, nominal",
+        "alpha, ordinal",
+    ]
     title = "Agreement of all raters, over items with at least two labels; Fleiss' kappa over items labelled by all"
     return [*sheets, sheet(title, columns, rows, numbers=columns[1:5], spare=["labels"])]
 
@@ -90,9 +99,9 @@ def pairs_sheet(pairs: Mapping[str, Agreement], collapsed: Iterable[Agreement] =
         collapsed: The agreement on whether an answer is CC, in the order of `pairs`. If empty, it is left out.
     """
     rows = [[name, _share(item.same), _share(item.conflicts), _kappa(item)] for name, item in pairs.items()]
-    columns = ["who", "the same", "CC against LI", "Cohen's kappa"]
+    columns = ["raters", "same category", "CC against LI", "Cohen's kappa"]
     if binary := list(collapsed):
-        columns.append("kappa of CC or not")
+        columns.append("kappa, CC or not")
         rows = [[*row, _kappa(item)] for row, item in zip(rows, binary, strict=True)]
     title = "Agreement of two raters, with 95% intervals; answers that pass the tests count as CC, all others as LI"
     return sheet(title, columns, rows)

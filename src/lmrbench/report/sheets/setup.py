@@ -37,7 +37,7 @@ def images_sheet(found: Sequence[Image]) -> Sheet:
         (item.tag, f"{item.created:%Y-%m-%d %H:%M}", f"{item.size / 1e6:.0f} MB", item.base, ", ".join(item.packages))
         for item in found
     ]
-    return sheet(f"{len(found)} images", ("image", "built (UTC)", "size", "base", "packages"), rows)
+    return sheet(f"Container images: {len(found)}", ("image", "built (UTC)", "size", "base", "packages"), rows)
 
 
 def papers_sheet(found: Mapping[Paper, Mapping[Fetched, PaperCopy]]) -> Sheet:

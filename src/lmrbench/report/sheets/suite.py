@@ -103,11 +103,14 @@ class Summary:
 
     @property
     def sheets(self) -> list[Sheet]:
-        """The tables of categories and sizes."""
+        """The tables of categories and sizes.
+
+        The column "published benchmark" counts the tasks of the benchmark that the suite follows.
+        """
         rows = [[item.title, item.tasks, item.published] for item in self.categories]
         known = [item.published for item in self.categories if item.published is not None]
         rows.append(["all", sum(item.tasks for item in self.categories), sum(known) if known else None])
-        columns = ["category", "tasks", "published edition"]
+        columns = ["category", "tasks", "published benchmark"]
         categories = sheet("Tasks by category", columns, rows, numbers=columns[1:], spare=columns[2:], totals=1)
         rows_of_sizes = []
         for name in Size.model_fields:

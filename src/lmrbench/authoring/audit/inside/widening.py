@@ -27,7 +27,7 @@ def widened(cases: list[Any], seed: int, most: int) -> list[dict[str, Any]]:
     Args:
         cases: The cases of the check. Cases that are not dicts are ignored.
         seed: The random seed.
-        most: The largest number of variations.
+        most: The maximum number of variations to return.
 
     Returns:
         New cases, each named after its original case and the change.
