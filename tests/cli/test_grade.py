@@ -238,7 +238,7 @@ def test_a_file_never_merges_into_the_run_of_another(toy_suite, tmp_path):
     assert json.loads(line)["code"] == RIGHT
 
     # To a folder that is named, they are added with a word.
-    merged = "lmrbench: runs/answers also contains 1 answer missing from second/answers.jsonl\n"
+    merged = "lmrbench: runs/answers also contains 1 answer not found in second/answers.jsonl\n"
     assert grade("second/answers.jsonl", "--out", "runs/answers") == (0, merged)
     assert grade("second/answers.jsonl", "--out", "runs/second") == (0, "")
 

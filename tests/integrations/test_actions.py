@@ -103,7 +103,7 @@ def test_copies_of_a_session_in_overlapping_trees_are_counted_once(tmp_path):
         ("gpt", {"run": 2}, 3),
     ]
     shown = CliRunner().invoke(app, ["analyse", "actions", "--events", str(tmp_path / "gpt")])
-    assert "2 copies of sessions were found; each is counted once" in shown.stderr
+    assert "each session is counted once; extra copies found: 2" in shown.stderr
 
 
 def test_outcomes_of_events_are_read_from_a_file(tmp_path):

@@ -130,7 +130,7 @@ def test_a_run_that_holds_nothing_or_goes_on_is_refused(tmp_path):
     )
     assert refused().endswith("is in progress: 1 of 2 samples have not ended yet")
     write(run / "usage.jsonl", usage(system="me", sample=1))
-    assert refused().endswith("is in progress: 1 samples have no answer yet")
+    assert refused().endswith("is in progress; samples without an answer: 1")
     (run / "submissions.jsonl").unlink()
     assert refused().endswith("contains no answers to pack")
     (run / "run.json").unlink()

@@ -82,8 +82,8 @@ def test_an_agent_that_finds_three_changes_has_a_horizon_near_three_and_a_run_gr
 
     with serving(script) as (base, _):
         said = run("--tasks", "6", "--batch", "3")
-        lines = [line for line in said.splitlines() if " tasks: horizon " in line]
-        assert [line.split(":")[0] for line in lines] == ["3 tasks", "6 tasks"]
+        lines = [line for line in said.splitlines() if "; horizon: " in line]
+        assert [line.split(";")[0] for line in lines] == ["tasks: 3", "tasks: 6"]
         assert " horizon\n" in said
         found = json.loads(run("--tasks", "8", "--batch", "8", "--json").partition("\n")[2])
     stored = read_run(tmp_path / "run")

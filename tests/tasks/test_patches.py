@@ -73,7 +73,7 @@ def test_other_files_are_named_and_left_out():
 @pytest.mark.parametrize(
     ("diff", "words"),
     [
-        (DIFF.replace(" line 40", " line forty"), "the hunk at line 40 does not apply: its 4 old lines were not found"),
+        (DIFF.replace(" line 40", " line forty"), r"the hunk at line 40 does not apply: its old lines \(4 in all\)"),
         (DIFF + DIFF.partition("@@")[1] + HUNK[2:], "does not apply"),
         (f"--- a/{GOAL}\n+++ /dev/null\n@@ -1 +0,0 @@\n-line 1\n", "the diff deletes this file"),
         (DIFF.replace("-40,4", "-40,9"), "the diff can't be parsed"),

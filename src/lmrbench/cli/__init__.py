@@ -1,7 +1,7 @@
 """The command line. The module of a command is imported only when the command is called.
 
 Exit codes: 0 success; 1 the command ran, but its result is negative (a built-in system passes or fails unexpectedly, a
-task falls short, no sandbox works); 2 the command or its input is wrong; 3 this machine can't run the command; 4 a
+task fails its audit, no sandbox works); 2 the command or its input is wrong; 3 this machine can't run the command; 4 a
 provider or an agent's program failed; 130 interrupted.
 """
 

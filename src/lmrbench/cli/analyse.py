@@ -33,8 +33,8 @@ def agreement(
     """Measure how far judges, people and unit tests agree on the same answers.
 
     For each pair of raters, the tables show how often they agree, how often one says CC (completely correct) and the
-    other LI (logic incorrect), and Cohen's kappa. For all annotators and for all judges, they show Fleiss' kappa and
-    Krippendorff's alpha. An answer that passes the tests counts as CC, any other as LI. Intervals are over papers.
+    other LI (logic incorrect), and Cohen's kappa. For all annotators and all judges, they show Fleiss' kappa and
+    Krippendorff's alpha. Answers that pass the tests count as CC, others as LI. Intervals are bootstrapped over papers.
     """
     from lmrbench.judging.labels import read_labels
     from lmrbench.report.measures.raters import compare_runs
@@ -78,7 +78,7 @@ def actions(
 
     sessions = sessions_of(read_runs(runs or ()), events or [], outcomes)
     if copies := sum(item.copies - 1 for item in sessions):
-        warn(f"{', '.join(map(str, events or []))}: {copies} copies of sessions were found; each is counted once")
+        warn(f"{', '.join(map(str, events or []))}: each session is counted once; extra copies found: {copies}")
     found, tests = distributions(sessions), contrasts(sessions)
     if json:
         print_json(tables.actions_facts(found, tests))
@@ -93,10 +93,10 @@ def actions(
 def structure(runs: options.Runs, suite: options.Suite = None, json: options.Json = False) -> None:
     """Regress the success of answers on the structure of the repository.
 
-    Two logistic regressions predict whether an answer passes from the system, with the first one as the baseline, and
-    from directory depth, branching, imbalance and goal length, each standardised over the answers. Standard errors are
-    clustered by paper. The first regression measures the structure as the LMR-BENCH paper does; the second counts files
-    and masked lines.
+    Two logistic regressions predict whether an answer passes. The predictors are the system (the first is the baseline)
+    and four measures, each standardised over the answers: directory depth, branching, imbalance and goal length.
+    Standard errors are clustered by paper. The first regression defines the measures as the LMR-BENCH paper does; the
+    second counts files and masked lines.
     """
     from lmrbench.integrations.lmr_bench.structure import regressions
 
@@ -190,7 +190,7 @@ def familiarity(
         str, Argument(metavar="MODEL", help="A folder, a name on the Hugging Face hub, or a model of --server.")
     ],
     runs: Annotated[
-        list[Path] | None, Argument(metavar="[RUN]...", help=f"{options.RUNS_HELP} For the correlation with success.")
+        list[Path] | None, Argument(metavar="[RUN]...", help=f"{options.RUNS_HELP} Needed for the correlation.")
     ] = None,
     server: Annotated[
         str | None, Option(metavar="URL", help="A server that returns log-probabilities of prompts, such as vLLM.")

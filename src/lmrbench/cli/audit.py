@@ -57,12 +57,12 @@ def audit(
 
     The reference must pass with all seeds, in fresh processes and on two threads. Rewrites must pass, too; `plain` need
     only pass the ordinary cases. The mask, cheats and wrong versions must fail; wrong versions marked `Edge: ...` may
-    fail in edge cases only. At least 95% of the mutants must fail, counted separately for those with one changed
-    expression and for behavioural mutants, which are wrong for some inputs only. The workspace must not contain the
-    answer, and must state every constant. The check must not contain an oracle: a name that gives the target's result.
-    The results are stored with the task as its certificate, which is valid until the task or the auditor changes. In
-    the table, "ordinary score" is the share of mutants that the ordinary cases alone reject, and "fixed cases" the
-    share of cases with the same observation for every seed. Exits with 1 if a task falls short.
+    fail in edge cases only. At least 95% of the mutants (the reference with one small mistake) must fail, counted
+    separately for those with one changed expression and for behavioural mutants, which are wrong for some inputs only.
+    The workspace must state every constant, but not the answer. The check must not contain an oracle: a name that gives
+    the target's result. The results are stored with the task as its certificate, which is valid until the task or the
+    auditor changes. In the table, "ordinary score" is the share of mutants that the ordinary cases alone reject, and
+    "fixed cases" the share of cases with the same observation for every seed. Exits with 1 if a task falls short.
 
     With --adversary, a model that never sees the check writes versions of each task's targets. Wrong versions that pass
     and right versions that fail are listed. If the command is interrupted, run it again to resume.
@@ -70,7 +70,7 @@ def audit(
     The tiers method and twin have no behavioural mutants. In the tier method, each rejected mutant must change the
     logged results, or contradict a sentence that decided/TASK.toml quotes. In the tier forensic, each published draw
     (or, with --fresh, each new one) must be fair and give the same results on two threads; no certificate is written.
-    Answers to tasks of other tiers in a workspace are reported, but are not a shortfall.
+    A workspace that contains answers to tasks of other tiers is reported, but does not count as a shortfall.
     """
     where = executor_of(executor, address)
     if where != LOCAL and (tier == "forensic" or adversary is not None):
@@ -131,5 +131,5 @@ def _attack(
         show(tables.adversary_sheet(found))
         for text in tables.adversary_texts(found):
             console().print(cell(text), soft_wrap=True)
-        say(f"{len(found)} versions in {file}; `lmrbench task accept` adds one to the task")
+        say(f"versions in {file}: {len(found)}; `lmrbench task accept` adds one to its task")
     return any(item.amiss for item in found)

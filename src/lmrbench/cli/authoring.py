@@ -84,7 +84,7 @@ def new(
 
     With --source, --since and --to, TARGET must be new in the package. Without --to, no task is made and no code of the
     package is run: the command prints the code of TARGET or, without TARGET, lists the functions, classes and methods
-    that are new, beginning with those that name a paper. --json includes short definitions.
+    that are new, beginning with those that name a paper. Only --json lists short definitions.
     """
     if since is not None and source is None:
         raise UsageError("--since needs a package; name it with --source NAME")

@@ -40,7 +40,7 @@ class GradeArguments:
     golden: Annotated[bool, Option("--golden", help="Grade the reference itself; it must pass all cases.")] = False
     mask: Annotated[bool, Option("--mask", help="Grade the masked repository; it must not be correct.")] = False
     rewrites: Annotated[
-        bool, Option("--rewrites", help="Grade the suite's rewrites. All must be robust; `plain` need only be correct.")
+        bool, Option("--rewrites", help="Grade the suite's rewrites. `plain` must be correct, all others robust.")
     ] = False
     wrong: Annotated[
         bool,
@@ -70,7 +70,7 @@ class GradingOptions:
 
     seed: options.Seed = None
     seeds: Annotated[
-        int | None, options.advanced(min=1, max=100, help="Number of fresh seeds to grade with; all cases must match.")
+        int | None, options.advanced(min=1, max=100, help="Grade with this many fresh seeds; all cases must match.")
     ] = None
     blind: Annotated[
         bool,

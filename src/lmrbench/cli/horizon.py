@@ -30,7 +30,7 @@ class HorizonArguments:
 
     tasks: Annotated[int, Option("--tasks", metavar="N", min=1, help="Stop after this many tasks.")] = 24
     width: Annotated[
-        float | None, Option("--width", min=1.0, help="Also stop at this ratio of the interval's upper to lower end.")
+        float | None, Option("--width", min=1.0, help="Also stop if the interval's ends differ by at most this factor.")
     ] = None
     batch: Annotated[int, Option("--batch", metavar="N", min=1, help="Number of tasks in a batch.")] = 4
     task: Annotated[
@@ -61,8 +61,8 @@ def horizon(
     """Measure how many undocumented changes an agent can find.
 
     The result is the agent's reproduction horizon: the number of changes at which it solves half of the tasks. New
-    forensic tasks are drawn in batches. The numbers of changes in each batch are chosen so that their outcomes say most
-    about the horizon. At the end, the report of the run is printed.
+    forensic tasks are drawn in batches. The numbers of changes in each batch are chosen so that the results are
+    most informative about the horizon. At the end, the report of the run is printed.
 
     If the command is interrupted, run it again to continue with new tasks. Answers that are missing because a provider
     or an agent's program failed are not counted, and the command exits with 4.
@@ -84,7 +84,7 @@ def horizon(
         set_aside=lambda count: warn(set_aside_message(folder, count)),
     )
     for now in found:
-        say(f"{now.tasks} tasks: horizon {now.k50:.1f} changes (95% interval {now.low:.1f} to {now.high:.1f})")
+        say(f"tasks: {now.tasks}; horizon: {now.k50:.1f} changes (95% interval {now.low:.1f} to {now.high:.1f})")
     run = read_run(folder)
     print_report(build(together([run], asked.suite)), json=json)
     require_finished(run)

@@ -83,7 +83,7 @@ def export_sheet(
     key: Annotated[
         Path, Option("--key", metavar="KEY", help="The file that maps items to systems. Annotators must not see it.")
     ],
-    annotator: Annotated[str, Option(metavar="NAME", help="The annotator's name; by default to be filled in.")] = "",
+    annotator: Annotated[str, Option(metavar="NAME", help="The annotator's name; by default left blank.")] = "",
     seed: Annotated[int, Option(min=0, help="Random seed for item order and item names.")] = 0,
     task: options.Tasks = None,
     suite: options.Suite = None,

@@ -14,8 +14,8 @@ def print_report(made: Report, full: bool = False, json: bool = False) -> None:
 
     Args:
         made: The report.
-        full: Also print all other tables.
-        json: Print JSON instead: the numbers of all tables and the records that they are computed from.
+        full: Whether to print all other tables, too.
+        json: Whether to print JSON instead: the numbers of all tables and the records that they are computed from.
     """
     if json:
         print_json(to_jsonable_python(made.numbers))

@@ -25,7 +25,7 @@ def list_tasks(
     tier: options.TierName = "function",
     summary: Annotated[bool, Option("--summary", help="Show the number and sizes of tasks by category.")] = False,
     figure: Annotated[
-        Path | None, Option(metavar="FILE", help="With --summary: also draw it to an .svg, .png or .pdf file.")
+        Path | None, Option(metavar="FILE", help="With --summary: also draw the summary to an .svg, .png or .pdf file.")
     ] = None,
     suite: options.Suite = None,
     json: options.Json = False,

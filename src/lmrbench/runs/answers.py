@@ -89,7 +89,7 @@ def submitted_answers(
     folder = out or (path if path.is_dir() else RUNS / run_name(path.stem))
     source, others = source_of(folder, path, submitted, merge=out is not None)
     if others:
-        warn(f"{folder} also contains {counted(len(others), 'answer')} missing from {path}")
+        warn(f"{folder} also contains {counted(len(others), 'answer')} not found in {path}")
     return Answers(tasks, [item for item in submitted if item.task in names], folder, source)
 
 

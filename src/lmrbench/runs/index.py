@@ -23,7 +23,7 @@ from lmrbench.runs.records import Judgement, Label, RunFacts, Usage
 from lmrbench.tasks.submission import Answer, Submission
 
 # Byte sequences in the JSON of a grade: after its head, before each verdict, and for a matching verdict. They do not
-# occur inside of strings, in which JSON escapes quotes.
+# occur inside strings, in which JSON escapes quotes.
 _CASES, _CASE, _MATCH = b',"cases":', b'"verdict":"', b'"verdict":"match"'
 
 OfAnswer = TypeVar("OfAnswer", Submission, Judgement, Label)

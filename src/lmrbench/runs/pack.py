@@ -228,7 +228,7 @@ def _require_finished(run: Run) -> RunFacts:
     if not handed_in:
         raise RecordError(f"{run.folder} contains no answers to pack")
     if run.unanswered:
-        raise RecordError(f"{run.folder} is in progress: {len(run.unanswered)} samples have no answer yet")
+        raise RecordError(f"{run.folder} is in progress; samples without an answer: {len(run.unanswered)}")
     if missing := len(handed_in - graded):
         raise RecordError(f"{run.folder} is in progress: {missing} of {len(handed_in)} answers have no grade yet")
     if other := sorted(graded - handed_in):

@@ -1,7 +1,7 @@
 """Records in a run folder: facts, usage, snapshots, judgements, labels and published verdicts.
 
-Submissions and grades are defined elsewhere. `Category` is the scale of judgements and labels, and `ErrorClass` names
-the kinds of error (LMR-BENCH, sections 4.2 and 5.3).
+Submissions are defined in `lmrbench.tasks.submission`, and grades in `lmrbench.grading.records`. `Category` is the
+scale of judgements and labels, and `ErrorClass` names the kinds of error (LMR-BENCH, sections 4.2 and 5.3).
 """
 
 from __future__ import annotations
@@ -206,18 +206,18 @@ class Judgement(StoredRecord):
         sample: The sample of the submission.
         judge: The name of the judge.
         vote: The number of the vote, from 0; a judge may vote several times on a submission.
-        order: The program that the judge read first.
+        order: Whether the judge read the reference or the candidate first.
         prompt_version: The version of the judge's prompt; 0 if lmrbench did not request the vote.
         evidence: Whether the judge saw the verdicts on the submission's cases.
         comments_stripped: Whether comments were removed from the submission.
-        digest: The digest of the prompt (which contains the judged code), its version and, if set, the temperature.
+        digest: The digest of the prompt (which contains the judged code), its version and the temperature, if set.
         status: The outcome of the request.
         category: The category, or None unless the status is `judged`.
         error_class: The error class, if the judge named one.
         logic: The judge's remarks on the logic.
         implementation: The judge's remarks on the implementation.
         rationale: The judge's remarks on both together, if it judged with the protocol of the LMR-BENCH paper.
-        detail: The reason why there is no category; "" if there is one.
+        detail: The reason why the vote has no category; "" if it has one.
         attempts: The number of requests; 0 if the vote was copied from another submission with the same prompt.
         input_tokens: Tokens that the judge read.
         output_tokens: Tokens that the judge wrote.

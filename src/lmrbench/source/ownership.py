@@ -1,7 +1,7 @@
 """Rename a submission's own helpers if the repository uses their names for something else.
 
 This is done only if the submission is a fragment. If it repeats most of the repository's file, a helper that differs
-from the file's is an edit of the repository, and such edits are not copied.
+from the definition in that file is an edit of the repository, and such edits are not copied.
 
 The candidate is the submitted file. The masked file is the repository's file without the bodies of the targets, which
 are the functions that a task asks for. A scope is the body of the module, or of a class that contains a target.

@@ -1,8 +1,8 @@
 """Separate code from prose in a text that is only partly Python.
 
-The text is cut into statements of one or more lines. A statement that Python can parse is code. Any other statement is
-prose or broken code. Its first line decides which: broken code begins like a statement of Python and does not have
-three words in a row. Prose is left out; broken code is reported and never dropped silently.
+The text is cut into pieces of one or more lines, as if it consisted of Python statements. A piece that Python can parse
+is code. Any other piece is prose or broken code. Its first line decides which: broken code begins like a statement of
+Python and does not have three words in a row. Prose is left out; broken code is reported and never dropped silently.
 """
 
 from __future__ import annotations
@@ -201,7 +201,7 @@ class _Reading:
             if not inner or (inner.startswith("#") and self._goes_on(following, margin)):
                 continue
             deeper = indentation(self._lines[following]) > margin
-            # A definition cannot begin inside brackets, so a bracket that is still open before it was never closed.
+            # A definition cannot begin inside brackets. If a bracket is still open here, it was never closed.
             if deeper or (depth and not (_DEFINITION.match(inner) or _IMPORT.match(inner))):
                 continue
             if decorating or _CONTINUATION.match(inner):

@@ -25,7 +25,7 @@ class Tolerance(Record):
     atol: float = Field(default=1e-6, ge=0)
 
     def scaled(self, factor: float) -> Tolerance:
-        """Return this tolerance multiplied by `factor`. The result may exceed the limits on a task's tolerance."""
+        """Return this tolerance multiplied by `factor`. Its rtol may exceed 1, which a task may not set."""
         return Tolerance.model_construct(rtol=factor * self.rtol, atol=factor * self.atol)
 
 
@@ -54,8 +54,8 @@ class Bounds:
 
     Attributes:
         tolerance: The tolerance of floats.
-        tolerances: Tolerances for individual top-level keys, used in place of `tolerance`.
-        similarities: Similarities for the texts in individual top-level keys.
+        tolerances: Tolerances for individual top-level keys of an observation, used in place of `tolerance`.
+        similarities: The similarities that the texts in individual top-level keys of an observation must have.
     """
 
     tolerance: Tolerance

@@ -185,7 +185,7 @@ def _changes(folder: Path, given: Mapping[str, bytes], goals: set[str]) -> list[
         elif name not in goals and name not in ("instruction.md", ANSWER) and not _same(folder, name, given[name]):
             changes.append(f"{name}: changed; left out")
     if whole and any(name.startswith(f"{REPO}/") and name not in goals for name in seen):
-        changes += [f"{name}: removed; left out" for name in sorted(given.keys() - seen - goals)]
+        changes += [f"{name}: removed; the removal is ignored" for name in sorted(given.keys() - seen - goals)]
     return changes
 
 

@@ -178,7 +178,10 @@ def equivalents_file(task: Task) -> Path:
 
 
 def decided_file(task: Task) -> Path:
-    """Return the path of `decided/<task>.toml`, which lists sentences of the task and mutants that contradict them."""
+    """Return the path of `decided/<task>.toml`.
+
+    The file quotes sentences from the texts that a solver reads, each with the mutants that contradict it.
+    """
     return task.folder / "decided" / f"{task.name}.toml"
 
 

@@ -249,7 +249,8 @@ class DrawId:
     Attributes:
         count: The number of deviations.
         seed: The seed that determines which deviations are drawn.
-        entangled: Whether several deviations come from the same stage of the experiment, instead of one from each.
+        entangled: Whether several deviations come from the same stage of the experiment, instead of one from each
+            stage.
     """
 
     count: int
@@ -283,7 +284,7 @@ class Draw(Record):
 
     @property
     def id(self) -> DrawId:
-        """The count, the seed and the entanglement, which make up the name of the task."""
+        """The parameters of the draw, which determine the name of the task."""
         return DrawId(self.count, self.seed, self.entangled)
 
 

@@ -2,9 +2,9 @@
 
 The goal files are the files that make up a submission, usually those that contain the masked functions.
 
-If the lines of a hunk are not at the place that its header names, the hunk is applied at the nearest place where they
-are; of two equally near places, the later one is tried first. Git applies some hunks only at the start or end of a
-file; here, as with `patch`, they may also apply elsewhere. There is no fuzz: every line of context must match.
+If the old lines of a hunk are not at the place that its header names, the hunk is applied at the nearest place where
+they match; of two equally near places, the later one is tried first. Git applies some hunks only at the start or end of
+a file; here, as with `patch`, they may also apply elsewhere. There is no fuzz: every line of context must match.
 """
 
 from __future__ import annotations
@@ -109,7 +109,8 @@ def _patched(text: str, patch: PatchedFile, name: str) -> str:
         place = image.place(hunk, old)
         if place is None:
             raise SubmissionError(
-                f"{name}: the hunk at line {hunk.source_start} does not apply: its {len(old)} old lines were not found"
+                f"{name}: the hunk at line {hunk.source_start} does not apply: "
+                f"its old lines ({len(old)} in all) were not found"
             )
         new = []
         number = place

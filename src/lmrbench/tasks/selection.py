@@ -103,7 +103,7 @@ def _fresh(seed: int, number: int) -> list[DrawId]:
 
 
 def only(tasks: Sequence[Task], name: str) -> Task:
-    """Return the only item of `tasks`, which `name` selected. Raises TaskError unless there is exactly one."""
+    """Return the only one of the tasks that `name` selected. Raises TaskError unless there is exactly one."""
     if len(tasks) != 1:
         raise TaskError(f"{name!r} names {counted(len(tasks), 'task')}: {', '.join(task.id for task in tasks)}")
     return tasks[0]
@@ -133,7 +133,7 @@ def gradable(tasks: Sequence[Task]) -> tuple[tuple[Task, ...], str]:
 
 
 def of_answered_tiers(tasks: Iterable[Task], answered: Collection[str]) -> tuple[Task, ...]:
-    """Return all tasks of the tiers that contain an answered task; `answered` holds the ids of the answered tasks."""
+    """Return all tasks of the tiers that contain an answered task; `answered` contains their ids."""
     tasks = tuple(tasks)
     tiers = {task.tier for task in tasks if task.id in answered}
     return tuple(task for task in tasks if task.tier in tiers)

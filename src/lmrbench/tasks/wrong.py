@@ -1,9 +1,9 @@
 """Load the wrong versions of a task, which its check must reject.
 
 A wrong version is a plausible mistake. Its author writes it as a whole file, `wrong/<task>/<name>.py`, or as edits in
-`wrong/<task>.toml`. The key `base` of that file holds a plain implementation of the target. Every other key is the name
-of a version; its table gives the reason why the version is wrong, and the edits that turn `base` into it. Both kinds
-are loaded as the text of a Python file whose docstring states which sentence of the paper or the instruction the
+`wrong/<task>.toml`. In that file, the key `base` contains a plain implementation of the target. Every other key is the
+name of a version; its table gives the reason why the version is wrong, and the edits that turn `base` into it. Both
+kinds are loaded as the text of a Python file whose docstring states which sentence of the paper or the instruction the
 version violates. If the docstring begins with `Edge: `, the version may pass all ordinary cases.
 """
 

@@ -1,7 +1,7 @@
 """Repositories that are not part of the suite: their origin, and their files in the cache.
 
 `[source]` of a task.toml pins a package on an index, a commit of a Git repository, or an archive. `lmrbench setup
-fetch` stores this code in the user's cache, and its files are read from there. None of them is written to the suite's
+fetch` stores this code in the user's cache, and its files are read from there. Nothing is written to the suite's
 folder.
 """
 

@@ -1,4 +1,4 @@
-"""Make the `[source]` of a task.toml, which pins published code by its digest, from a package version or an address."""
+"""Pin published code: make the `[source]` of a task.toml from a package version or an address."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def pinned_release(package: str, release: IndexedVersion) -> Source:
 
     Args:
         package: The package and the version, as NAME==VERSION.
-        release: The release of this version.
+        release: The release to pin.
     """
     file = release.file
     table = {"package": package, "file": file.name, "sha256": file.sha256 or digest_at(file.address)}

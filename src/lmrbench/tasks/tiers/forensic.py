@@ -1,4 +1,4 @@
-"""Forensic tasks: find undocumented changes of a repository from the results that the changed program logged.
+"""Forensic tasks: find undocumented changes to a repository from the results that the changed program logged.
 
 The `deviations.toml` of a paper defines its pool of deviations, which are plausible alternatives to a few lines of the
 repository. A draw picks some deviations from the pool; the repository with these deviations is the changed program. The
@@ -31,8 +31,8 @@ from lmrbench.tasks.tiers.logged import EXPERIMENT, fresh_check
 from lmrbench.tasks.workspace import third_party_imports
 
 FILE = "deviations.toml"
-# The numbers of deviations in the draws that measure a system's horizon: the number of deviations at which it solves
-# half of the tasks.
+# The draws that measure a system's horizon have these numbers of deviations. The horizon is the number of deviations at
+# which the system solves half of the tasks.
 LADDER = (1, 2, 3, 4, 6, 8, 12)
 # The number of deviations that an entangled draw takes from one stage of the experiment.
 TOGETHER = 3
@@ -40,12 +40,12 @@ _NAME = re.compile(r"forensic_(\d+)_(\d+)(_entangled)?")
 _INSTRUCTION = """
 The repository in `repo/` does what the paper says. A changed copy of it was run. In this copy, {places} {was} written
 differently, in at most a few lines each: a programmer may read the paper differently there, or choose another constant.
-Only {files} may differ from the copy; if one of these files
-makes data, the way in which it does so may differ, too. Everything else, including the seeds, is the same.
+Only {files} may differ from the copy; this includes any
+code there that generates data. Everything else, including the seeds, is the same.
 
 `results.json` contains the metrics that `run(seed)` in the `experiment.py` of the changed copy returned for the seeds
 {seeds}, by stage, in the order in which the program computes them. `python replay.py` runs the repository in the same
-way (one thread, double precision) and prints the metrics that differ for each stage.
+way (one thread, double precision) and prints, for each stage, the metrics that differ.
 
 Find the changes and make them in the repository, so that it gives the metrics of the changed copy for every seed.
 It is graded with seeds that are not published. Metrics agree if they differ by at most {atol} + {rtol} times the value.
@@ -131,7 +131,8 @@ def changed(
         The new content of each file that the deviations change, by path.
 
     Raises:
-        TaskError: A file or its old lines are not in the repository, or two deviations change the same line.
+        TaskError: A file does not exist, the lines that a deviation replaces do not occur exactly once in their file, a
+            deviation changes nothing, or two deviations change the same line.
     """
     return edited_files(repository, deviations.values(), f"{file}: deviation.{', '.join(deviations)}")
 

@@ -1,7 +1,8 @@
 """Twins: tasks derived from another task by one decisive change to the paper.
 
 `twins/<name>.toml` in a paper folder lists edits of the summary, the instruction and the repository. The check is that
-of the original task. A system that recalls the published code instead of reading submits the original, which must fail.
+of the original task. A system that recalls the published code instead of reading the summary submits the original code,
+which must fail.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def _twin(file: Path, tasks: Sequence[Task]) -> Task:
     if original is None:
         raise TaskError(f"{file}: of: the paper has no task {twin.of!r}")
     if any(task.name == twin.name for task in tasks):
-        raise TaskError(f"{file}: task.toml has a task of this name; rename the file")
+        raise TaskError(f"{file}: task.toml already defines a task of this name; rename the file")
     faithful = original.files.repository
     repository: Mapping[str, bytes]
     if isinstance(faithful, Tree):
