@@ -46,7 +46,7 @@ def test_a_report_fits_a_screen_and_says_what_may_be_concluded(graded):
     rows = [line.split() for line in result.stdout.splitlines()]
     assert ["system", "tasks", "correct", "95%", "interval", "robust"] in rows
     assert ["me", "1", "33.3%"] in [row[:3] for row in rows]
-    assert "you and me differ by 66.7 points on 1 common task; one paper is too few for a test." in result.stdout
+    assert "you and me differ by 66.7 points on 1 common task; a test needs more than one paper." in result.stdout
     assert len(rows) < 12
     markdown = run("report", graded, "--markdown", cwd=graded.parent).stdout
     # What a reader must know to compare the row with others.
@@ -236,7 +236,7 @@ def test_why_asks_which_answer_is_meant(graded, toy_suite):
 def test_why_shows_the_first_sample_that_fails_and_says_so(graded, toy_suite):
     result = run("why", graded, "toy/blend", "--system", "me", "--suite", toy_suite, cwd=graded.parent)
     assert result.returncode == 0, result.stderr
-    line = "toy/blend, sample 1 of me: not correct (the first that fails; 2 of 3 samples do); 3 of 4 cases failed"
+    line = "toy/blend, sample 1 of me: not correct (first failing sample; 2 of 3 samples failed); 3 of 4 cases failed"
     assert result.stdout.splitlines()[0] == line
     passed = run("why", graded, "toy/blend", "--system", "you", "--suite", toy_suite, cwd=graded.parent)
     assert passed.stdout.startswith("toy/blend, sample 0 of you: correct and robust; 0 of 4 cases failed\n")

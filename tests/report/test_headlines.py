@@ -29,7 +29,9 @@ def report(grade, write_run, tmp_path_factory):
 
 def test_a_difference_that_chance_explains_is_told_from_one_that_it_does_not(report):
     (large, small) = conclusions(report(best=range(12), next=range(3), last=range(1)))
-    assert large == "best and next differ by 75.0 points on 12 common tasks, more than chance explains (p = 0.008)."
+    assert (
+        large == "best and next differ by 75.0 points on 12 common tasks, more than chance would explain (p = 0.008)."
+    )
     assert small.startswith("next and last differ by 16.7 points on 12 common tasks, which may be chance (p = ")
 
 

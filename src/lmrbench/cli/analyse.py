@@ -34,7 +34,7 @@ def agreement(
 
     For each pair of raters, the tables show how often they agree, how often one says CC (completely correct) and the
     other LI (logic incorrect), and Cohen's kappa. For all annotators and all judges, they show Fleiss' kappa and
-    Krippendorff's alpha. Answers that pass the tests count as CC, others as LI. Intervals are bootstrapped over papers.
+    Krippendorff's alpha. Unit tests rate answers CC if they pass, otherwise LI. Intervals are bootstrapped over papers.
     """
     from lmrbench.judging.labels import read_labels
     from lmrbench.report.measures.raters import compare_runs

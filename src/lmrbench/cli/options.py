@@ -35,11 +35,17 @@ Fresh = Annotated[
         metavar="SEED",
         min=0,
         max=2**31 - 1,
-        help="With --tier forensic: draw new tasks with 1 to 12 changes from this seed, and use no published tasks.",
+        help="With --tier forensic: draw new tasks, each with 1 to 12 changes, from this seed; use no published ones.",
     ),
 ]
 Seed = Annotated[
-    int | None, Option("--seed", min=0, max=2**31 - 1, help="Random seed of the cases; by default the machine's own.")
+    int | None,
+    Option(
+        "--seed",
+        min=0,
+        max=2**31 - 1,
+        help="Random seed of the cases; by default a secret seed that is drawn once for this machine.",
+    ),
 ]
 Sandbox = Annotated[
     str,

@@ -21,8 +21,8 @@ class ReportPart:
     A group is a tier (a kind of task) or, in the method tier, a tier and a setting (prompt or agent).
 
     Attributes:
-        where: A suffix for titles, such as ", method tier". It names the suite and the group if there are several; it
-            is empty for the only part of a report.
+        where: A suffix for titles, such as ", method tier". It names the suite if there are several suites, and
+            the group if the suite has several groups. It is empty for the only part of a report.
         findings: The results of this part.
         numbers: The numbers of all measures; see `Measured.numbers`.
     """
@@ -71,7 +71,8 @@ def build(findings: Findings) -> Report:
     suites = by_suite(findings)
     several = len(suites) > 1
     if not several:
-        # A task with neither a grade nor a usage record has no known suite, so filtering would drop its labels.
+        # Use all findings: `by_suite` leaves out the labels of a task with neither a grade nor a usage record, because
+        # the suite of such a task is not known.
         suites = {"": findings}
     parts: list[ReportPart] = []
     sheets: list[Sheet] = []

@@ -24,7 +24,7 @@ _MOST_PAIRS, _LEVEL = 3, 0.05
 
 
 def headline_sheets(report: Report) -> list[Sheet]:
-    """Return the headline table of each part, with one row per system."""
+    """Return the headline table of each part of the report (a group of tasks), with one row per system."""
     return [_sheet(part, rates) for part in report.parts if (rates := part.numbers["rates"].get("all"))]
 
 
@@ -70,7 +70,7 @@ def _sheet(part: ReportPart, rates: Mapping[str, Rate]) -> Sheet:
         spare=[name for name in ("unanswered", "robust", "dollars") if name in kept],
         name="results",
         note="Correct is the mean over tasks of the share of answers that match in all ordinary cases; robust is the "
-        "same for answers that match in the edge cases too. The interval resamples whole papers; an interval marked "
+        "same for answers that match in the edge cases too. The interval is a bootstrap over whole papers; one marked "
         "(tasks) is Wilson's, which treats tasks as independent. Unanswered samples do not count; their number is "
         "followed by the rate that would result if all of them were wrong.",
     )
@@ -101,7 +101,7 @@ def _horizon(found: Horizon | None) -> NumberedText:
 
 
 def conclusions(report: Report) -> list[str]:
-    """Return sentences that compare neighbours in the ranking and, given a cutoff, the rates before and since it."""
+    """Return sentences that compare neighbours in the ranking and, given a cutoff, the rates before and after it."""
     return [f"{part.where[2:]}: {line}" if part.where else line for part in report.parts for line in _compared(part)]
 
 
@@ -126,8 +126,8 @@ def _compared(part: ReportPart) -> Iterator[str]:
 
 
 def _split(item: Split) -> str:
-    """Return a sentence on the rates of a system before and since the cutoff."""
-    sides = {"before": item.before, "since": item.since}
+    """Return a sentence on the rates of a system before the cutoff and from it on."""
+    sides = {"before": item.before, "on or after": item.since}
     told = [
         f"{100 * side.rate.mean:.1f}% of {counted(side.tasks, 'task')} dated {name} the cutoff"
         for name, side in sides.items()
@@ -150,10 +150,10 @@ def _sentence(first: str, second: str, pair: Mapping[str, Any]) -> str:
     if pair["one_differs"]:
         return f"{differ}, but only on one paper, which allows no conclusion."
     if pair["p_holm"] is None:
-        return f"{differ}; one paper is too few for a test."
+        return f"{differ}; a test needs more than one paper."
     p = f"p {p_value(pair['p_holm'])}" if pair["p_holm"] < 0.001 else f"p = {p_value(pair['p_holm'])}"
     if pair["p_holm"] < _LEVEL:
-        return f"{differ}, more than chance explains ({p})."
+        return f"{differ}, more than chance would explain ({p})."
     smallest = pair["detectable_difference"]
-    least = "" if smallest is None else f"; only a difference of {100 * smallest:.0f} points or more is detected"
+    least = "" if smallest is None else f"; only a difference of {100 * smallest:.0f} points or more would be detected"
     return f"{differ}, which may be chance ({p}){least}."

@@ -83,7 +83,8 @@ def folder_of_model(model: str, models: Sequence[str], setting: str, system: str
         setting: How the models solve tasks, "prompt" or "agent"; part of the folder's name unless `system` is given.
         system: The system's name in records, which is also used as the folder's name. If it is "", the folder is named
             after the model.
-        out: With one model, its run folder. With several, the parent of their run folders, by default `RUNS`.
+        out: With one model, its run folder; None for a folder in `RUNS`. With several models, the parent of their run
+            folders; None for `RUNS`.
     """
     if len(models) == 1 and out is not None:
         return out

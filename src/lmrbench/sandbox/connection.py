@@ -137,7 +137,7 @@ class ProcessConnection:
 def kill_with_children(process: subprocess.Popen[bytes]) -> None:
     """Kill a process together with all of its descendants.
 
-    Killing only the process would leave its children running in two cases. A worker without a process namespace does
+    Killing only the process would leave its children running in two cases. A worker without a PID namespace does
     not take its children down with it. A bwrap process that was started as root has given up the right to signal a
     child with another user id. A process that has been waited for is not signalled, because its id may have been
     reused.

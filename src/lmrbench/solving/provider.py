@@ -134,7 +134,7 @@ class BubblewrapSandboxEnvironment(SandboxEnvironment):
         return ExecResult(done.returncode == 0, done.returncode, stdout, stderr)
 
     async def write_file(self, file: str, contents: str | bytes) -> None:
-        """Write a file and its parent folders; see `SandboxEnvironment.write_file`."""
+        """Write a file, and create missing parent folders; see `SandboxEnvironment.write_file`."""
         try:
             await self.session.write(file, contents.encode() if isinstance(contents, str) else contents)
         except SessionError as error:

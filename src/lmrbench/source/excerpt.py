@@ -19,7 +19,7 @@ _INDENT = "    "
 
 
 def excerpt(masked: str, answered: str, qualnames: Sequence[str]) -> str:
-    """Return the targets of an answered file, with the statements that the transplant added to it.
+    """Return the targets of a file after a transplant, with the statements that the transplant added.
 
     Code from inside a class is returned below the header of the class.
 
@@ -92,7 +92,11 @@ def _is_idle(statement: ast.stmt) -> bool:
 
 
 def _whole_line(source: ParsedSource, edit: TextEdit) -> TextEdit:
-    """Extend an edit to whole lines if they contain nothing else. Next to other code, replace a constant by `pass`."""
+    """Return an edit that removes whole lines, if they contain nothing else.
+
+    A comment after code is removed with the space before it. A constant is replaced by `pass` if other code is on the
+    same line, or if the given edit already does so.
+    """
     start, end, replacement = edit
     before = source.text[source.line_start(start) : start]
     after = source.text[end : source.line_end(source.line(end))]

@@ -17,7 +17,8 @@ from typing import Any
 
 from lmrbench.source.syntax import FunctionNode
 
-# Pairs of methods or functions that are easily confused. The operator replaces either one of a pair by the other.
+# Pairs of methods or functions that are easily confused. The operator "exchanged call" replaces either one of a pair by
+# the other.
 _EXCHANGED = (
     ("mean", "sum"), ("max", "min"), ("amax", "amin"), ("argmax", "argmin"), ("cummax", "cummin"),
     ("softmax", "log_softmax"), ("sigmoid", "logsigmoid"), ("exp", "log"), ("std", "var"), ("any", "all"),
@@ -25,14 +26,14 @@ _EXCHANGED = (
     ("triu", "tril"), ("sin", "cos"), ("append", "extend"), ("cumsum", "cumprod"), ("train", "eval"),
 )  # fmt: skip
 _EXCHANGES = {old: new for pair in _EXCHANGED for old, new in (pair, pair[::-1])}
-# Methods that are easily forgotten. The operator turns x.m(...) into x.
+# Methods that are easily forgotten. The operator "forgotten call" turns x.m(...) into x.
 _FORGOTTEN = frozenset({
     "detach", "clone", "to", "type_as", "float", "double", "long", "bool", "log", "exp", "sqrt", "square", "pow", "abs",
     "softmax", "log_softmax", "sigmoid", "relu", "norm", "clamp", "clamp_min", "clamp_max", "nan_to_num", "round",
     "masked_fill", "masked_scatter", "transpose", "squeeze", "flip", "sort", "mean", "sum", "cumsum",
     "strip", "lower", "upper", "split", "sorted", "reversed",
 })  # fmt: skip
-# Functions that are easily forgotten. The operator turns f(x, ...) into x.
+# Functions that are easily forgotten. The same operator turns f(x, ...) into x.
 _FORGOTTEN_FUNCTIONS = _FORGOTTEN | frozenset({"relu", "normalize", "logsigmoid", "softplus", "dropout", "int", "set"})
 
 _ARITHMETIC: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
@@ -76,7 +77,10 @@ class Names:
         self._all = list(dict.fromkeys([*self.parameters, *self.stored]))
 
     def like(self, name: str) -> list[str]:
-        """Return the parameters and variables with the most similar names, or [] if `name` is not one of them."""
+        """Return the other parameters and variables whose names are similar to `name`, at most two.
+
+        The result is [] if `name` itself is not a parameter or variable.
+        """
         if name not in self._all:
             return []
         return difflib.get_close_matches(name, [other for other in self._all if other != name], _MOST_SIMILAR, 0.6)

@@ -45,7 +45,8 @@ class Block:
     """A fenced block.
 
     Attributes:
-        start: The index of the first line of its content. This is the line of the fence if code follows the fence.
+        start: The index of the first line of its content. If code begins on the same line as the opening
+            fence, it is the index of that line.
         end: The index of the line after the block and its closing fence.
         language: The language that the fence names, in lower case; "" if it names none.
         closed: Whether a fence closes the block.
@@ -97,7 +98,7 @@ def fenced_blocks(lines: Sequence[str]) -> list[tuple[int, Block]]:
 
 
 class _Search:
-    """The search for blocks in one text; `looks` limits the number of characters that are parsed to find ends."""
+    """The search for the blocks of a text. `looks` limits the number of characters parsed to find their ends."""
 
     def __init__(self, lines: Sequence[str], looks: int) -> None:
         self._lines, self._looks = lines, looks

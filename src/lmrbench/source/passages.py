@@ -1,8 +1,9 @@
 """Separate code from prose in a text that is only partly Python.
 
 The text is cut into pieces of one or more lines, as if it consisted of Python statements. A piece that Python can parse
-is code. Any other piece is prose or broken code. Its first line decides which: broken code begins like a statement of
-Python and does not have three words in a row. Prose is left out; broken code is reported and never dropped silently.
+is code. Any other piece is prose or broken code. Its first line decides which: broken code begins like a Python
+statement and does not contain three consecutive words. Prose is left out; broken code is reported and never dropped
+silently.
 """
 
 from __future__ import annotations
@@ -166,7 +167,10 @@ class _Reading:
         return end
 
     def _is_torn(self, number: int, moved: Sequence[str]) -> bool:
-        """Return whether prose separates an indented statement from its function."""
+        """Return whether an indented statement was torn from its function.
+
+        This is assumed if only prose is between the statement and earlier code, or if it is a `return` or `yield`.
+        """
         if not indentation(self._lines[number]):
             return False
         before = number - 1
@@ -232,7 +236,8 @@ class _Reading:
             following = next((line for line in self._lines[number + 1 :] if line.strip()), "")
             if bare.endswith(":") or indentation(following) > indentation(self._lines[number]):
                 return True
-            # Prose may also begin with one of these keywords, such as "if" or "for".
+            # Prose may also begin with one of these keywords, such as "if" or "for". After a line of prose, the line is
+            # therefore code only if it contains a bracket, an operator or a digit.
             return words < 2 and not (number - 1 in self._prose[-1:] and not re.search(r"[()\[\]{}=<>+*/%_\d]", bare))
         if _ASSIGNMENT_OR_CALL.match(content):
             return words < 2 and not _FORMULA.search(bare) and not _SENTENCE.match(bare)

@@ -51,12 +51,12 @@ class Call(Record):
 
     Attributes:
         arguments: The values of the arguments before the call, by name.
-        result: The value that it returned.
-        changed: The names of the arguments that it changed.
-        drawn: The libraries (`random`, `numpy` or `torch`) from whose global generator it drew random numbers.
+        result: The value that the call returned.
+        changed: The names of the arguments that the call changed.
+        drawn: The libraries (`random`, `numpy` or `torch`) whose global random generator the call used.
         globals: The names of the global variables that the function reads, except functions, classes and modules.
         loaded: The names of the top-level modules that had been imported by the end of the call.
-        seconds: The wall-clock seconds that it took.
+        seconds: The wall-clock seconds that the call took.
     """
 
     arguments: dict[str, Value]

@@ -29,7 +29,7 @@ def failures(run: Run, system: str | None, sample: int | None) -> list[Grade]:
 
 
 def failure_facts(grade: Grade) -> dict[str, Any]:
-    """Return a grade without its cases, with the number of matching cases and the first failed case, for JSON."""
+    """Return a grade for JSON, with the numbers of cases and matches, and the first failure, instead of all cases."""
     first = grade.first_failure
     return {
         **grade.model_dump(mode="json", exclude={"cases", "log", "warnings"}),
@@ -77,10 +77,12 @@ def choose(run: Run, task: str, system: str | None, sample: int | None) -> Chose
     grades = [item for item in run.grades if item.task == task and system in (None, item.system)]
     answers = [item for item in grades if sample in (None, item.sample)]
     if len({item.system for item in answers}) != 1:
-        of = (f" by {system}" if system is not None else "") + (f", sample {sample}," if sample is not None else "")
-        which = "several systems have answers" if answers else f"there is no graded answer{of}"
-        named = ", ".join(sorted({f"{item.system} (sample {item.sample})" for item in grades})) or "none"
-        raise UsageError(f"{run.folder}: {which} to {task}; name one with --system and --sample: {named}")
+        of = f" by {system}" if system is not None else ""
+        of += f" with sample number {sample}" if sample is not None else ""
+        which = f"several systems have answers to {task}" if answers else f"no graded answer to {task}{of}"
+        named = ", ".join(sorted({f"{item.system} (sample {item.sample})" for item in grades}))
+        hint = f"choose one with --system and --sample: {named}" if named else "check the task, --system and --sample"
+        raise UsageError(f"{run.folder}: {which}; {hint}")
     answers.sort(key=lambda item: item.sample)
     failing = [item for item in answers if not item.robust]
     grade = (failing or answers)[0]
@@ -92,8 +94,8 @@ def verdict_line(answer: Chosen) -> str:
     """Return one line with the grade of an answer, and the reason why this sample was chosen."""
     grade, which = answer.grade, ""
     if answer.samples > 1:
-        one = f"the first that fails; {answer.failing} of {answer.samples} samples do"
-        which = f" ({one if answer.failing else 'all samples are'})"
+        one = f"first failing sample; {answer.failing} of {answer.samples} samples failed"
+        which = f" ({one if answer.failing else 'all samples are robust'})"
     failed = len(grade.cases) - grade.matched
     count = f"{failed} of {counted(len(grade.cases), 'case')} failed"
     return f"{grade.task}, sample {grade.sample} of {grade.system}: {grade.word}{which}; {count}"

@@ -81,7 +81,7 @@ def agreement_sheets(found: RaterAgreement) -> list[Sheet]:
         "alpha, nominal",
         "alpha, ordinal",
     ]
-    title = "Agreement of all raters, over items with at least two labels; Fleiss' kappa over items labelled by all"
+    title = "Agreement within groups of raters (items with at least two labels; Fleiss' kappa: items labelled by all)"
     return [*sheets, sheet(title, columns, rows, numbers=columns[1:5], spare=["labels"])]
 
 
@@ -96,14 +96,15 @@ def pairs_sheet(pairs: Mapping[str, Agreement], collapsed: Iterable[Agreement] =
 
     Args:
         pairs: The agreement on the three categories, by the names of the raters.
-        collapsed: The agreement on whether an answer is CC, in the order of `pairs`. If empty, it is left out.
+        collapsed: The agreement on whether an answer is CC, in the order of `pairs`. If empty, the table
+            has no column for it.
     """
     rows = [[name, _share(item.same), _share(item.conflicts), _kappa(item)] for name, item in pairs.items()]
     columns = ["raters", "same category", "CC against LI", "Cohen's kappa"]
     if binary := list(collapsed):
         columns.append("kappa, CC or not")
         rows = [[*row, _kappa(item)] for row, item in zip(rows, binary, strict=True)]
-    title = "Agreement of two raters, with 95% intervals; answers that pass the tests count as CC, all others as LI"
+    title = "Agreement of two raters, with 95% intervals (tests, as a rater, give CC if an answer passes, otherwise LI)"
     return sheet(title, columns, rows)
 
 

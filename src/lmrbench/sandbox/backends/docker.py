@@ -64,7 +64,11 @@ class DockerSandbox(Sandbox):
     )
 
     def __init__(self, secrets: Sequence[Path] = ()) -> None:
-        """Accept `secrets`, but ignore them: a container shows no folder that could contain them."""
+        """Create the sandbox.
+
+        `secrets`, the folders to hide from workers, is ignored: a container has no access to folders that could contain
+        them.
+        """
         self._tags: dict[tuple[tuple[str, ...], Path | None], str] = {}
 
     @cached_property
@@ -115,7 +119,11 @@ class ContainerConnection:
         self.socket.sendall(data)
 
     def read(self, seconds: float) -> bytes | None:
-        """Read from the worker's standard output; store what arrives on its standard error for `last_words`."""
+        """Read from the worker's standard output, and store what arrives on its standard error for `last_words`.
+
+        Returns:
+            Some bytes; b"" at the end of the stream; None if nothing arrives within `seconds`.
+        """
         deadline = time.monotonic() + seconds
         while True:
             if len(self._data) >= _FRAME.size:
@@ -166,7 +174,7 @@ class ContainerBounds:
     """The Engine's memory limit of a container; see `connection.WorkerBounds`."""
 
     def __init__(self, api: Any, container: str) -> None:
-        """Take the Engine's API client and the id of the container."""
+        """Store the Engine's API client and the id of the container."""
         self.api = api
         self.container = container
         self._bound = _START_BYTES

@@ -153,7 +153,7 @@ def confine_worker(
 
     Args:
         user: The user and group id to become if the worker starts as root.
-        own_namespace: Whether the worker has a process namespace of its own. If not, the call kill(-1), which signals
+        own_namespace: Whether the worker has a PID namespace of its own. If not, the call kill(-1), which signals
             all processes, is refused.
         rules: The paths that Landlock allows the worker to access, besides /proc; None without Landlock.
         reads_all: See `become_user`.

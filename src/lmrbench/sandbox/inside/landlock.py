@@ -24,8 +24,8 @@ _CHANGES = sum(1 << bit for bit in range(4, 13))
 _REFER, _TRUNCATE, _IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 _FIRST = _EXECUTE | _WRITE_FILE | _READ_FILE | _READ_DIR | _CHANGES
 _SINCE = {1: _FIRST, 2: _REFER, TRUNCATE_ABI: _TRUNCATE, 5: _IOCTL_DEV}
-# The rights to bind and connect TCP sockets. The scopes forbid two things: connections to abstract sockets of processes
-# outside of the domain, and signals to such processes.
+# _TCP: the rights to bind and connect TCP sockets. _SCOPES: flags that forbid connections to abstract sockets of
+# processes outside of the domain, and signals to such processes.
 _TCP, _TCP_ABI = 3, 4
 _SCOPES = 3
 _OF_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
@@ -71,7 +71,9 @@ def abi() -> int:
 
 
 def restrict(rules: Iterable[Access]) -> None:
-    """Restrict this process and all its children to the paths in `rules`, and to sockets and processes of their domain.
+    """Restrict this process and all its children to the paths in `rules` and to their own domain.
+
+    They can no longer use TCP, connect to abstract sockets of outside processes, or signal such processes.
 
     Args:
         rules: The paths that can still be accessed, with the rights on each.
@@ -94,7 +96,7 @@ def restrict(rules: Iterable[Access]) -> None:
 
 
 def own_process() -> list[Access]:
-    """Return rules to read this process's own entries in /proc. Its children can read these entries, too."""
+    """Return rules that let this process and its children read this process's own entries in /proc."""
     own = f"/proc/{os.getpid()}"
     with os.scandir(own) as entries:
         # Links such as `root` are left out, because a rule for a link would apply to the folder that it leads to.

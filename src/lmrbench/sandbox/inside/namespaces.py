@@ -1,4 +1,4 @@
-"""Create the namespaces of a forked worker inside those of its template: process, mount, network and IPC namespaces.
+"""Create the namespaces of a forked worker inside those of its template: PID, mount, network and IPC namespaces.
 
 A template is a process that has imported packages, and from which workers are forked. The system calls are the same as
 those that bwrap makes to start a sandbox, but here the process has already imported its packages.
@@ -25,7 +25,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def leave_namespaces() -> None:
-    """Put this process into new namespaces. Its next child becomes process 1 of a new process namespace.
+    """Put this process into new namespaces. Its next child becomes process 1 of a new PID namespace.
 
     If the process is not root, it also gets a user namespace, in which it keeps its user id and may mount file systems.
 

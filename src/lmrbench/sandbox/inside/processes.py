@@ -56,10 +56,10 @@ def stat_fields(pid: int) -> list[str]:
 
 
 def descendants(own_namespace: bool) -> list[int]:
-    """Return the ids of all descendants of this process, including those that other descendants have adopted.
+    """Return the ids of all descendants of this process, including orphans that another descendant adopted.
 
     Args:
-        own_namespace: Whether this process is process 1 of a process namespace, in which every other process is its
+        own_namespace: Whether this process is process 1 of a PID namespace, in which every other process is its
             descendant.
     """
     everyone = [int(name) for name in os.listdir("/proc") if name.isdigit()]

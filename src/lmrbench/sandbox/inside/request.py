@@ -34,8 +34,8 @@ SAMPLE_SECONDS = 0.05
 CPU_GRACE = 2
 # The seconds between two searches for mapped files without a name. A search takes milliseconds.
 _MAPPED_SECONDS = 1.0
-# The kernel reports only the size of the mapping of such a file, not that of the file. So each such file counts as at
-# least the limit on the bytes of all files, divided by this number.
+# The kernel reports only the size of the mapping of such a file. The file itself may be larger, so it is counted as at
+# least 1/_MAPPED_PART of the limit on the bytes of all files.
 _MAPPED_PART = 8
 
 
@@ -43,7 +43,7 @@ class RequestRun:
     """The run of one request. A child runs its cases; whenever a child dies, another one runs the remaining cases.
 
     Attributes:
-        used: Processor seconds of all children, counted from the moment at which the candidate could start.
+        used: Processor seconds of all children, each counted from its STARTED frame.
         peak_kb: The largest peak resident size of any child, in kilobytes.
     """
 
@@ -57,7 +57,7 @@ class RequestRun:
         own_namespace: bool,
         rules: Sequence[Access] | None,
     ) -> None:
-        """Prepare the run. Then call `run_child` as long as `needs_child` returns True.
+        """Prepare the run. The caller then calls `run_child` as long as `needs_child` returns True.
 
         Args:
             request: The message of the host's REQUEST frame.
@@ -65,7 +65,7 @@ class RequestRun:
             log: The descriptor of the file for the output of children.
             host: The pipes to the host.
             scratch: The folders that children may write to.
-            own_namespace: Whether the worker is process 1 of a process namespace of its own.
+            own_namespace: Whether the worker is process 1 of a PID namespace of its own.
             rules: The paths that Landlock allows children to access, besides their own entries in /proc; None without
                 Landlock.
         """
@@ -232,7 +232,7 @@ class RequestRun:
                 return DIED, "", overhead
 
     def _file_bytes(self, relay: Relay, pids: Sequence[int], held_open: Opened) -> int:
-        """Return the bytes of all files that candidates have written, with or without a name."""
+        """Return the total size in bytes of all files that candidates have written, including files without a name."""
         if self._own_namespace:
             return self._scratch.usage() - relay.held
         most = self._request["limits"]["disk_mb"] << 20

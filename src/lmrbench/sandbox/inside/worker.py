@@ -12,7 +12,7 @@ worker.
 Time limits count the processor time of all processes of the children. A limit on wall-clock time, several times as
 long, stops a child that sleeps.
 
-If the worker has a process namespace of its own, it is process 1 there, so that no child can kill or stop it.
+If the worker has a PID namespace of its own, it is process 1 there, so that no child can kill or stop it.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ForkServer:
         Args:
             host: The pipes to the host.
             scratch: The folders that children may write to.
-            own_namespace: Whether the worker is process 1 of a process namespace of its own.
+            own_namespace: Whether the worker is process 1 of a PID namespace of its own.
             rules: The paths that Landlock allows children to access, besides their own entries in /proc; None without
                 Landlock.
         """
@@ -117,7 +117,7 @@ def serve(
     Args:
         folders: The folders that children may write to.
         user: The user and group id to become if the process starts as root.
-        own_namespace: Whether this is process 1 of a process namespace of its own.
+        own_namespace: Whether this is process 1 of a PID namespace of its own.
         rules: The paths that Landlock allows this process to access, besides /proc; None without Landlock.
         reads_all: Whether this process may still read all files after it has become `user`; see `become_user`.
     """

@@ -1,10 +1,10 @@
 """The database of an annotation, a project in which several people label answers.
 
-It is one SQLite file with people, assignments, labels and decisions. An item is an answer under an opaque name. A
-calibration item is an answer whose category is known. Each method that changes the database commits the change before
-it returns. An assignment (an item in an annotator's queue) has a version number, which each change increments. A
-request for a change names the version that it is based on, so repeated requests and forms from outdated pages change
-nothing.
+It is one SQLite file with people, assignments, labels and decisions. An item is an answer, identified only by an
+opaque name. A calibration item is an answer whose category is known. Each method that changes the database commits the
+change before it returns. An assignment (an item in an annotator's queue) has a version number, which each change
+increments. A request for a change names the version that it is based on, so repeated requests and
+forms from outdated pages change nothing.
 """
 
 from __future__ import annotations
@@ -186,7 +186,7 @@ class Store:
             annotator: The name of the annotator.
             item: The name of the item.
             version: The version of the assignment that the form was based on.
-            filled: The label. Its seconds are limited to the time since the item was first shown.
+            filled: The label. Its `seconds` are capped at the time since the item was first shown.
             now: The current time in seconds since the epoch.
 
         Returns:
@@ -233,9 +233,9 @@ class Store:
         return None if row[0] is None else int(row[0])
 
     def undo(self, annotator: str, step: int) -> None:
-        """Take back the last label or skip: its item becomes the next one, with its form filled in as before.
+        """Take back the last label or skip: the item becomes the next one, with the form filled in as before.
 
-        The label of a calibration item is kept, because the known category was shown.
+        The label of a calibration item can't be taken back, because the known category was shown once it was stored.
 
         Args:
             annotator: The name of the annotator.
@@ -352,7 +352,7 @@ def open_store(
         raise UsageError(
             f"the annotation in {folder} was created with "
             f"{' and '.join(_differing(name, begun.get(name)) for name in differing)}; "
-            "repeat its original command to resume it, or choose another folder with --to"
+            "run the original command again to resume it, or choose another folder with --to"
         )
     return store
 

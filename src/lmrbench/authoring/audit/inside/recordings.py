@@ -1,7 +1,11 @@
-"""A decorator that records the values of a function's slots (parameters and settings of `self`) while a check runs.
+"""A decorator that records the values of a function's slots while a check runs.
 
-A recorded value is a dict with a `kind`. Numbers, strings, booleans and None also have a `value`, tensors and arrays
-have `dtype` and `rows`, and lists, tuples and dicts have `rows`, the number of their items.
+A slot is a parameter (`beta`) or a setting of the object that a method belongs to (`self.beta`, `self.args.beta`).
+
+A recorded value is a dict with a `kind`: "floats" for a tensor or array of floating-point numbers, "array" for any
+other tensor or array, "number", "model", or else the name of the value's type. Numbers, strings, booleans and None also
+have a `value`. Tensors and arrays have `dtype` and `rows`, the size of the first dimension (-1 for a scalar). Lists,
+tuples and dicts have `rows`, the number of their items.
 """
 
 from __future__ import annotations
@@ -17,7 +21,10 @@ calls: list[dict[str, Any]] = []
 
 @behaviour
 def recorded(call: Invocation, target: str, slots: list[str]) -> Any:
-    """Run a call unchanged, and record the values of the given slots and the exception that it raises."""
+    """Run a call unchanged, and record the values of the given slots and the exception that the call raises.
+
+    The exception is recorded as the name of its closest built-in class, or as "" if the call raises none.
+    """
     line: dict[str, Any] = {
         "target": target,
         "slots": {slot: described(call.get(slot)) for slot in slots},
@@ -33,7 +40,7 @@ def recorded(call: Invocation, target: str, slots: list[str]) -> Any:
 
 
 def described(value: Any) -> dict[str, Any]:
-    """Return a value in the recorded form that the docstring of this module describes."""
+    """Return the record of a value, as described in the docstring of this module."""
     if is_array(value):
         rows = int(value.shape[0]) if len(value.shape) else -1
         return {"kind": "floats" if is_floating(value) else "array", "dtype": dtype_name(value), "rows": rows}

@@ -1,6 +1,7 @@
 """Check get_delta, which computes the empathy gap, on matrices for the three categories of identities.
 
-lmrbench adds the definitions of `loaded`, `instance` and `TARGET`, and reads the constants; see `adapting`.
+lmrbench defines `loaded`, `instance` and `TARGET`. The constants, such as `PARAMETERS`, tell it which parameters and
+attributes the check uses; see `lmrbench.integrations.lmr_bench.adapting`.
 """
 
 import numpy as np

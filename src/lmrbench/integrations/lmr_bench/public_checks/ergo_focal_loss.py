@@ -1,6 +1,7 @@
 """Check focal_loss.forward of ERGO: the mean and the sum of losses, with `alpha` as a factor or a list of weights.
 
-lmrbench adds the definitions of `loaded`, `instance` and `TARGET`, and reads the constants; see `adapting`.
+lmrbench defines `loaded`, `instance` and `TARGET`. The constants, such as `PARAMETERS`, tell it which parameters and
+attributes the check uses; see `lmrbench.integrations.lmr_bench.adapting`.
 """
 
 import torch

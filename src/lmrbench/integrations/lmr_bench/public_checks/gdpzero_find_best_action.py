@@ -1,6 +1,7 @@
 """Check OpenLoopMCTS.find_best_action: the selected action in a node, and its score if the function returns it.
 
-lmrbench adds the definitions of `loaded`, `instance` and `TARGET`, and reads the constants; see `adapting`.
+lmrbench defines `loaded`, `instance` and `TARGET`. The constants, such as `PARAMETERS`, tell it which parameters and
+attributes the check uses; see `lmrbench.integrations.lmr_bench.adapting`.
 """
 
 from types import SimpleNamespace

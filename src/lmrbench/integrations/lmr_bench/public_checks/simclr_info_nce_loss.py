@@ -1,6 +1,7 @@
 """Check SimCLR.info_nce_loss for two views: each row's logits, the logit of its label, and the resulting loss.
 
-lmrbench adds the definitions of `loaded`, `instance` and `TARGET`, and reads the constants; see `adapting`.
+lmrbench defines `loaded`, `instance` and `TARGET`. The constants, such as `PARAMETERS`, tell it which parameters and
+attributes the check uses; see `lmrbench.integrations.lmr_bench.adapting`.
 """
 
 from types import SimpleNamespace

@@ -1,6 +1,7 @@
 """Check tdpo_loss of TDPO: the losses, the rewards, and the gradients of the losses.
 
-lmrbench adds the definitions of `loaded`, `instance` and `TARGET`, and reads the constants; see `adapting`.
+lmrbench defines `loaded`, `instance` and `TARGET`. The constants, such as `PARAMETERS`, tell it which parameters and
+attributes the check uses; see `lmrbench.integrations.lmr_bench.adapting`.
 """
 
 import torch
