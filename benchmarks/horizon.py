@@ -23,7 +23,7 @@ from lmrbench.report.horizon import LADDER, Outcome, horizon, most_informative
 
 PAPERS = [f"paper {number}" for number in range(20)]
 HORIZONS, COUNTS, BATCH = (0.5, 1, 2, 4, 8, 16), (12, 24, 48), 4
-# The simulated slopes, and the simulated standard deviations of the effects of papers.
+# The simulated slopes, and the simulated standard deviations of the paper effects.
 SLOPES, SPREADS = (1.5, 2.5, 4.0), (0.2, 0.5)
 
 Answer = Callable[[str, int], Outcome]
@@ -138,16 +138,16 @@ The probability that a system solves a task is modelled by a logistic regression
 changes, with one slope for all papers and an effect for each paper. The prior is flat in the logarithm of K50 between
 0.25 and 32. The estimate is the posterior median, and the interval is the central 95% of the posterior.
 `lmrbench report` shows the horizon of every run with forensic tasks, draws its curve, and estimates the ratio of the
-horizons of two systems, with the same effects of papers for both.
+horizons of two systems, using the same paper effects for both systems.
 
 `lmrbench horizon --model MODEL` measures the horizon of an agent. It draws new tasks in batches. For each task, it
-chooses the paper and the number of changes whose outcome is most informative about K50. It stops after `--tasks`
-tasks, or when the interval is at most as wide as `--width`.
+chooses the paper and the number of changes whose outcome is most informative about K50. It stops after `--tasks` tasks,
+or when the ends of the interval differ by at most the factor `--width`.
 
 ## Accuracy
 
 This page was written by `python benchmarks/horizon.py`. For each true horizon, {systems} systems were simulated, with
-20 papers, slopes of {slopes}, and effects of papers with a standard deviation of {spreads} (in natural logarithms). The
+20 papers, slopes of {slopes}, and paper effects with a standard deviation of {spreads} (in natural logarithms). The
 fixed design, *ladder*, cycles through the numbers of changes that published tasks have ({ladder}). The adaptive design
 chooses four tasks at a time, each with the number of changes whose outcome is most informative about the horizon.
 

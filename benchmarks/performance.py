@@ -269,7 +269,7 @@ def page(
 PAGE = """# Performance
 
 This page compares the time that lmrbench takes to grade with the time that other methods take for the same answers, and
-shows what limits lmrbench's speed. The page and its figure were written by `python benchmarks/performance.py`, in one
+shows what limits lmrbench's speed. The page and its plot were written by `python benchmarks/performance.py`, in one
 run. Times differ between machines, while ratios carry over.
 
 The machine: {machine}.
@@ -288,10 +288,10 @@ not count, in which images are built and the outputs of the references are cache
 workers and the comparison of results; (a), (b) and (d) only run the checks. (a) and (b) run one task after another,
 like harnesses that give each task a container or a process. A process shuts down torch before it ends, whereas a
 container is killed, so (b) can be slower than (a). In this benchmark, each Ray node has one worker, however many cores
-there are. The last column is the overhead: the total time of the row, minus the time of (d) divided by the number of
-checks that run at once.
+there are. The last column is the overhead: the total time of the row, minus the time that the checks alone would take,
+which is the time of (d) divided by the number of checks that run at once.
 
-| method | seconds | least to most | per task | until the first outcome | relative to bubblewrap | overhead |
+| method | seconds | range | per task | until the first outcome | relative to bubblewrap | overhead |
 |---|--:|--:|--:|--:|--:|--:|
 {rows}
 
@@ -312,19 +312,19 @@ of a container per task is {beyond_containers:.0f} times that of bubblewrap, and
 - **The start of a template** takes {start:.1f} s. Without isolation, starting an interpreter, importing the same
   packages and creating an optimizer takes {imports:.1f} s. A command starts a template for each of the {sets} sets of
   packages that its tasks import, and forks the workers of all systems from it, so another system costs only
-  milliseconds. When one worker that sees all packages grades a system's answers to the whole suite, the start is
-  {share:.0%} of its time. Each Ray node has templates of its own. Under Docker, each worker imports its packages
-  itself.
+  milliseconds. If a single worker with access to all packages grades a system's answers to the whole suite, it spends
+  {share:.0%} of its time starting. Each Ray node has templates of its own. Under Docker, each worker imports its
+  packages itself.
 - **Memory**: the process of a job takes at most {peak:.0f} MB, including the memory that it shares with its worker.
 
 ## Many answers
 
 One command graded {count:,} answers ({distinct:,} of them distinct) of 100 systems under bubblewrap, with
 `--fail-fast`, which stops the grading of an answer at its first failed case. The answers were references, masks,
-rewrites, wrong versions and mutants. The command made {rate:.2f} grades per second, with a standard error of
+rewrites, wrong versions and mutants. The command graded {rate:.2f} answers per second, with a standard error of
 {error:.2f} over windows of 100.{grown}
 
-| grades | seconds | grades per second until then | MB of the command |
+| grades | seconds | grades per second until then | memory of the command (MB) |
 |--:|--:|--:|--:|
 {grades}
 """
