@@ -287,7 +287,7 @@ def test_a_chosen_one_is_drafted_from_the_newest_version_with_recorded_inputs(tm
     ("arguments", "words"),
     [
         (("--source", "toy", "--since", "1.3"), "toy==1.3: no index"),
-        (("--source", "toy", "--since", "1.3"), "there are 1.0, 1.1, 2.0rc1, 2.0"),
+        (("--source", "toy", "--since", "1.3"), "available versions: 1.0, 1.1, 2.0rc1, 2.0"),
         (("--source", "toy==3.0", "--since", "1.0"), "toy==3.0: no index"),
         (("--source", "toy", "--since", "2.0"), "--since 2.0 is not earlier than toy==2.0"),
         (("--source", "toy", "--since", "new"), "--since new: Invalid version"),

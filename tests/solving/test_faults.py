@@ -265,7 +265,7 @@ def test_tasks_come_split_at_commas(papers):
         ({"agent_sandbox": "x", "setting": "agent"}, "agent_sandbox=x: must be 'bubblewrap' or 'docker'"),
         ({"samples": 0}, "samples=0: must be"),
         ({"tasks": "nothing"}, "nothing"),
-        ({"setting": "agent", "mount": "/nope"}, "mount: /nope: must be"),
+        ({"setting": "agent", "mount": "/nope"}, "mount: /nope is not an absolute path"),
         ({"setting": "agent", "agent_sandbox": "docker", "mount": "/usr"}, "bubblewrap only"),
     ],
 )

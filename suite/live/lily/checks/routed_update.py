@@ -94,6 +94,10 @@ def cases(seed):
         yield layer(f"not contiguous, {len(rows)}", rows, strided=True, edge=True)
     yield layer("a vector", [], edge=True)
     yield layer("no rows", [2, 0], empty=True, edge=True)
+    for base, output in (("float32", "float64"), ("float64", "float32")):
+        yield layer(f"output in {output} of a base in {base}", [3], [2, 3], base=base, output=output, edge=True)
+    for experts in ([2], [2, 3]):
+        yield layer(f"the base layer's output, {len(experts)}", [3], experts, watched=True, edge=True)
 
 
 def observe(case):
@@ -114,6 +118,11 @@ def observe(case):
     active = case["active"]
     if not isinstance(active, str):
         active = [names[number] if number < len(names) else "another" for number in active]
+    told_of = []
+    if "output" in case:
+        base.register_forward_hook(lambda _, given, output: output.to(getattr(torch, case["output"])))
+    if case.get("watched"):
+        base.register_forward_hook(lambda _, given, output: told_of.append((output, output.detach().clone())))
     for item in stack:
         item.set_adapter(active)
         item.train(case.get("training", True))
@@ -138,6 +147,7 @@ def observe(case):
     trained = [*xs, *{id(item): item for module in stack for item in module.parameters()}.values()]
     facts.append([item.grad is None for item in trained])
     values += [item.grad for item in trained if item.grad is not None]
+    facts.append([torch.equal(output.detach(), copy) for output, copy in told_of])
     if not case["steps"]:
         facts.append([torch.equal(item.detach(), given[name]) for name, item in layer.state_dict().items()])
     facts.append([torch.equal(item.detach(), x.to(kind)) for item, x in zip(xs, case["x"], strict=True)])
@@ -157,7 +167,7 @@ def _made(case, dtype, kind):
     layer, names = None, []
     for number, adapter in enumerate(case["adapters"]):
         names.append(f"adapter {number}")
-        config = LilyConfig(num_B=adapter["count"], scaling=adapter["scale"])
+        config = LilyConfig(stride_A=2 + number, num_B=adapter["count"], scaling=adapter["scale"])
         if layer is None:
             layer = Linear(base, names[-1], len(adapter["a"]), config)
         else:

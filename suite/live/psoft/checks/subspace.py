@@ -113,11 +113,16 @@ def cases(seed):
     yield factors("rank one", rank=1, start="pissa_init")
     yield factors("full rank", 5, 7, rank=5)
     for kind in ("bfloat16", "float16"):
-        yield factors(f"a weight in {kind}", kind=kind, start="psoft_init" if kind == "float16" else "pissa_init")
+        start = "psoft_init" if kind == "float16" else "pissa_init"
+        yield factors(f"a weight in {kind}", kind=kind, start=start, steps=["again"])
     steps = ["again", "weight", "scaling", "rank", "pissa_init", "lowrank", "psoft_init", "seed", "niter"]
     yield factors("changes", steps=steps, niter=0)
     yield factors("two adapters", second="pissa_init", steps=["again"])
     yield {"name": "experiment", "seed": seed % 1000}
+    terms = integer(12, 16)
+    yield matrix("a long series", 3, series=True, terms=terms, dtype="float64", b=False, norm=1.2)
+    yield matrix("a bounded series at the start", series=True, eps=eps, norm=0.0)
+    yield matrix("a bounded series at the start, double", series=True, eps=eps, norm=0.0, dtype="float64", a=False)
 
     for name, more in (
         ("exact", {}),
@@ -129,6 +134,9 @@ def cases(seed):
         yield matrix(f"bfloat16, {name}", dtype="bfloat16", edge=True, **more)
     yield factors("a weight in float64", edge=True, steps=["float64", "again", "weight"])
     yield factors("another start", edge=True, steps=["lora_init", "pissa_init", "PSOFT_INIT"])
+    yield matrix("a bound of zero", series=True, eps=0.0, norm=uniform(0.4, 1.2).item(), edge=True)
+    yield factors("a layer in a layer", nested=True, steps=["again"], edge=True)
+    yield factors("how factors are stored", steps=["watch", "again", "pissa_init"], edge=True)
 
 
 def observe(case):
@@ -192,11 +200,18 @@ def _factors(case):
     with torch.no_grad():
         base.weight.copy_(case["base"].T if fan else case["base"])
     config = PsoftConfig(**(case["config"] | {"fan_in_fan_out": fan}))
-    layer = Linear(base, "adapter 0", config)
+    inner = Linear(base, "inner", PsoftConfig(**(case["config"] | {"r": 1}))) if "nested" in case else base
+    layer = Linear(inner, "adapter 0", config)
     if "second" in case:
         other = PsoftConfig(**(case["config"] | {"r": 1, "psoft_alpha": 5.0, "ab_svd_init": case["second"]}))
         layer.update_layer("adapter 1", other)
-    results, facts, start = [], [], case["config"]["ab_svd_init"]
+    results, facts, start, stored = [], [], case["config"]["ab_svd_init"], []
+    setter = layer._set_psoft_ab_cache_buffers
+
+    def watched(*given, **more):
+        stored.append(step)
+        setter(*given, **more)
+
     for step in ("", *case["steps"]):
         with torch.no_grad():
             if step == "weight":
@@ -216,6 +231,8 @@ def _factors(case):
             layer.psoft_svd_lowrank_niter["adapter 0"] += 1
         elif step == "float64":
             base.double()
+        elif step == "watch":
+            layer._set_psoft_ab_cache_buffers = watched
         kept, state = base.weight.detach().clone(), torch.random.get_rng_state()
         try:
             if step:
@@ -233,5 +250,12 @@ def _factors(case):
         facts += [torch.equal(kept, base.weight.detach()), torch.equal(state, torch.random.get_rng_state())]
         tables = layer.r, layer.scaling, layer.psoft_svd, layer.psoft_svd_lowrank_niter, layer.random_seed
         facts.append([dict(table) for table in tables])
-        facts += [base.weight.requires_grad, torch.is_grad_enabled(), layer.training, sorted(layer._psoft_B_cache)]
+        facts += [
+            list(stored),
+            str(base.weight.dtype),
+            base.weight.requires_grad,
+            torch.is_grad_enabled(),
+            layer.training,
+            sorted(layer._psoft_B_cache),
+        ]
     return {"single": results, "facts": facts}

@@ -99,6 +99,7 @@ def cases(seed):
     yield layer("further arguments, merged", steps=["merge"], arguments=True)
     yield layer("further arguments, disabled", steps=["disable"], arguments=True)
     yield {"name": "experiment", "seed": seed % 1000}
+    yield layer("merged, then another active", ranks=[2, 3], active=[0], steps=["merge", "activate"])
 
     yield layer("an adapter that the layer lacks", ranks=[2, 3], active=[0, 9, 1], edge=True)
     yield layer("only an adapter that the layer lacks", active=[9], edge=True)
@@ -110,6 +111,16 @@ def cases(seed):
     yield sample("a vector", [], edge=True)
     yield layer("a vector", [], edge=True)
     yield layer("no rows", [2, 0], edge=True)
+    for dtype in ("float32", "float64"):
+        given = sample(f"log-variances near the ends of their range, {dtype}", [4], dtype=dtype, edge=True)
+        ends = 15 + 4 * torch.rand(given["mu"].shape, generator=generator, dtype=torch.float64)
+        ends[::2] *= -1
+        # Means that do not hide a small deviation.
+        yield given | {"logvar": ends, "mu": 1e-3 * given["mu"]}
+    yield layer("an adapter of other layers", ranks=[2, 3], active=[0, 9, 1], elsewhere=True, edge=True)
+    yield layer("dropout of one adapter switched off", dropout=[0.4], steps=["dropout"], edge=True)
+    for ranks in ([2], [2, 3]):
+        yield layer(f"the base layer's output, {len(ranks)}", ranks=ranks, watched=True, edge=True)
 
 
 def observe(case):
@@ -201,6 +212,11 @@ def _layer(case):
     active = case["active"]
     if not isinstance(active, str):
         active = [names[number] if number < len(names) else "another" for number in active]
+    if case.get("elsewhere"):
+        layer.pvera_A["another"], layer.pvera_B["another"] = (item[0].clone() for item in matrices)
+    told_of = []
+    if case.get("watched"):
+        base.register_forward_hook(lambda _, given, output: told_of.append((output, output.detach().clone())))
     layer.set_adapter(active)
     layer.train(case["training"])
     xs = [item.to(kind).requires_grad_() for item in case["x"]]
@@ -225,6 +241,7 @@ def _layer(case):
     trained = [*xs, *base.parameters(), *layer.pvera_lambda_d.values(), *layer.pvera_lambda_b.values()]
     facts.append([item.grad is None for item in trained])
     values += [item.grad for item in trained if item.grad is not None]
+    facts.append([torch.equal(output.detach(), copy) for output, copy in told_of])
     if not case["steps"]:
         facts.append([torch.equal(item.detach(), given[name]) for name, item in layer.state_dict().items()])
     facts.append([torch.equal(item.detach(), x.to(kind)) for item, x in zip(xs, case["x"], strict=True)])
@@ -250,5 +267,7 @@ def _changed(layer, base, step):
         base.weight.add_(0.5)
     elif step == "generator":
         layer.pvera_generator = {"adapter 0": torch.Generator().manual_seed(7)}
+    elif step == "dropout":
+        layer.pvera_dropout["adapter 0"].eval()
     elif step == "activate":
         layer.set_adapter(["adapter 1"])

@@ -75,6 +75,23 @@ def cases(seed):
             "distillation_alpha": uniform(0, 1),
         }
         yield case(f"many words{', and the tail' * tail}", (2, 3, 60), options=options)
+    for double, end in product((False, True), (0, 1)):
+        near = abs(end - 10 ** uniform(-6, -4))
+        yield case(f"divergence, {'double' if double else 'single'}, alpha very near {end}", double=double, alpha=near)
+    for double, alpha in product((False, True), (0.0, uniform(0.2, 0.8), 1.0)):
+        words = integer(6, 9)
+        options = {"distillation_topk": 3, "distillation_add_tail": True, "distillation_alpha": alpha}
+        name = f"small tails, {'double' if double else 'single'}, {alpha if alpha in (0, 1) else 'between'}"
+        given = case(name, shape(words), double, size=0.5, options=options)
+        # Both put nearly everything on the same three words.
+        inside = torch.randperm(words, generator=generator) < 3
+        for which in ("student", "teacher"):
+            logits = given[which]
+            mass = torch.where(inside, logits, -torch.inf).logsumexp(-1, keepdim=True)
+            rest = torch.where(inside, -torch.inf, logits).logsumexp(-1, keepdim=True)
+            odds = torch.tensor(uniform(0.0015, 0.005), dtype=torch.float64).logit()
+            given[which] = torch.where(inside, logits, logits + mass - rest + odds)
+        yield given
     yield {"name": "experiment", "seed": seed % 1000}
 
     def edge(case):
