@@ -121,10 +121,10 @@ def test_an_edited_workspace_gives_the_goal_file_and_says_what_else_was_done(tas
 def test_a_goal_file_that_is_a_link_or_gone_is_not_read(task, workspace):
     goal = workspace / "repo" / "blending.py"
     goal.unlink()
-    with pytest.raises(SubmissionError, match="neither this file nor answer.py"):
+    with pytest.raises(SubmissionError, match=r"neither this file nor answer\.py"):
         collect_workspace(task, workspace, "me")
     goal.symlink_to("/etc/passwd")
-    with pytest.raises(SubmissionError, match="neither this file nor answer.py"):
+    with pytest.raises(SubmissionError, match=r"neither this file nor answer\.py"):
         collect_workspace(task, workspace, "me")
 
 
