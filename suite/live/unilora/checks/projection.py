@@ -66,10 +66,22 @@ def cases(seed):
     yield model("merged", 2, steps=["merge"])
     yield model("evaluation", 2, steps=["eval"])
     yield {"name": "experiment", "seed": seed % 1000}
+    for length in (1, 2):
+        sizes = [(integer(90, 120), integer(60, 80)), (integer(60, 80), integer(90, 120))]
+        yield model(f"large groups, {length}", sizes=sizes, r=length, length=length)
 
     yield model("an adapter that no layer has", 2, 2, targets=[[0, 1], []], edge=True)
     yield model("half precision", 2, dtype="bfloat16", edge=True)
     yield model("half precision, two adapters", 2, 2, dtype="bfloat16", edge=True)
+    for length in (1, 2):
+        # Sizes of groups that bfloat16 does not hold, with roots that round to another scale.
+        size = (259, 263, 267, 271, 281, 287)[integer(0, 5)]
+        parts = [integer(100, 150) for _ in range(length)]
+        given = model("", sizes=[(part, size - part) for part in parts], r=1, length=length, dtype="bfloat16")
+        yield given | {"name": f"half precision, large groups, {length}", "edge": True}
+    for step in ("merge", "disable", "eval", "freeze"):
+        steps = [step, "seed", "add"]
+        yield model(f"{step}, then a new adapter", 2, 2, targets=[[0], [0, 1]], steps=steps, first=1, edge=True)
 
 
 def observe(case):
@@ -77,7 +89,6 @@ def observe(case):
         from experiment import run
 
         return {"experiment": run(case["seed"])}
-    from peft.tuners.unilora import UniLoraConfig, UniLoraModel
     from transformers.pytorch_utils import Conv1D
 
     dtype = getattr(torch, case["dtype"])
@@ -90,36 +101,46 @@ def observe(case):
         network = torch.nn.ModuleDict({"block": torch.nn.ModuleDict({"layer 1": last}), **network})
     network.to(dtype).requires_grad_(False)
     model, names = None, []
-    for number, given in enumerate(case["adapters"]):
-        name = f"adapter {number}"
-        names.append(name)
-        settings = {key: given[key] for key in ("r", "proj_seed", "theta_d_length")}
-        targets = [f"layer {place}" for place in given["targets"]]
-        config = UniLoraConfig(target_modules=targets, fan_in_fan_out=case["fan"], **settings)
-        if model is None:
-            model = UniLoraModel(network, config, name)
-        else:
-            model.add_adapter(name, config)
-        with torch.no_grad():
-            model.unilora_theta_d[name].copy_(given["vector"])
-    model.to(dtype)
-    for vector in model.unilora_theta_d.values():
-        vector.requires_grad_(True)
+    for number in range(case.get("first", len(case["adapters"]))):
+        model = _with_adapter(model, network, names, case, number)
     results, scales, wide, facts = [], [], [], []
     for step in ("", *case["steps"]):
         state = torch.random.get_rng_state()
         with torch.no_grad():
+            if step == "add":
+                _with_adapter(model, network, names, case, case["first"])
             _changed(model, names, step)
         facts.append(torch.equal(state, torch.random.get_rng_state()))
         _look(model, names, case, results, scales, wide, facts)
     if case["dtype"] == "bfloat16":
-        scales, results = ([bool(item.isfinite().all()) for item in found] for found in (scales, results))
+        results = [bool(item.isfinite().all()) for item in results]
     return {
         "double" if case["dtype"] == "float64" else "single": results,
         "scales": scales,
         "wide": wide,
         "facts": facts,
     }
+
+
+def _with_adapter(model, network, names, case, number):
+    """Add an adapter to a model, or make the model with its first one; return it."""
+    from peft.tuners.unilora import UniLoraConfig, UniLoraModel
+
+    given, name = case["adapters"][number], f"adapter {number}"
+    names.append(name)
+    settings = {key: given[key] for key in ("r", "proj_seed", "theta_d_length")}
+    targets = [f"layer {place}" for place in given["targets"]]
+    config = UniLoraConfig(target_modules=targets, fan_in_fan_out=case["fan"], **settings)
+    if model is None:
+        model = UniLoraModel(network, config, name)
+    else:
+        model.add_adapter(name, config)
+    with torch.no_grad():
+        model.unilora_theta_d[name].copy_(given["vector"])
+    model.to(getattr(torch, case["dtype"]))
+    for vector in model.unilora_theta_d.values():
+        vector.requires_grad_(True)
+    return model
 
 
 def _changed(model, names, step):
@@ -141,6 +162,12 @@ def _changed(model, names, step):
                 layer.merge()
     elif step == "eval":
         model.eval()
+    elif step == "disable":
+        for layer in model.modules():
+            if isinstance(layer, UniLoraLayer):
+                layer.enable_adapters(False)
+    elif step == "freeze":
+        model.requires_grad_(False)
     if step in ("seed", "length", "again"):
         model._assign_unilora_indices_and_scales(name)
 
