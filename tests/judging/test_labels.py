@@ -142,7 +142,7 @@ def test_the_way_from_a_run_to_agreement(run_folder, toy_suite, tmp_path):
     verdicts = tmp_path / "verdicts.jsonl"
     said = call("labels", "adjudicate", together, "--key", key, "--out", verdicts)
     assert "2 adjudicated labels" in said
-    assert "1 disputed answers" in said
+    assert "undecided: 1 disputed answer;" in said
     left = tmp_path / "verdicts-disputed.csv"
     assert "CC für alle; LC für alle; LI für alle" in left.read_text("utf-8-sig")
     with pytest.raises(UsageError, match="already exists; if it is filled in, name it with --decisions"):
