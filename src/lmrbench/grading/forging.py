@@ -163,7 +163,7 @@ def audited_draws(
 
     Args:
         draws: Pairs of any task of a paper and the id of a draw. Draws are audited paper by paper.
-        workers: The workers that run the programs.
+        workers: See `forged`.
         advance: See `forged`.
 
     Raises:
@@ -323,10 +323,7 @@ class _Laboratory:
         return sum(number for number in stages.values() if number > 1)
 
     def margin_of_threads(self, draw: frozenset[str]) -> float | None:
-        """Return the largest difference between the logs with one and with two threads, divided by the tolerance.
-
-        Returns None if a run fails, or if the logs are too different to compare.
-        """
+        """Return the margin between logs with one and with two threads; None if a run fails or they can't be compared."""
         self._run("one thread", [draw])
         one, two = self._logs[draw], self._observed("two threads", [draw], threads=2)[0]
         return None if one is None or two is None else margin(decisive(one), decisive(two), Bounds(self.pool.tolerance))
