@@ -323,7 +323,7 @@ class _Laboratory:
         return sum(number for number in stages.values() if number > 1)
 
     def margin_of_threads(self, draw: frozenset[str]) -> float | None:
-        """Return the margin between logs with one and with two threads; None if a run fails or they can't be compared."""
+        """Return the margin between logs with one and two threads; None if a run fails or no margin is defined."""
         self._run("one thread", [draw])
         one, two = self._logs[draw], self._observed("two threads", [draw], threads=2)[0]
         return None if one is None or two is None else margin(decisive(one), decisive(two), Bounds(self.pool.tolerance))
