@@ -88,6 +88,12 @@ def cases(seed):
     yield layer("other rows in turn", [(2, 2, 1)], steps=["rows", "deep"], rows=[4])
     yield layer("arguments", [(2, 1, 1)], scaled=True, steps=["disable", "enable", "merge"])
     yield {"name": "experiment", "seed": seed % 1000}
+    for fan in (False, True):
+        name = f"others active than merged{', inputs first' * fan}"
+        yield layer(name, [(2, 2, 2), (3, 1, 0)], active=[0], fan=fan, steps=["merge", "other", "disable", "enable"])
+    yield layer("one of two merged", [(2, 2, 0), (3, 1, 2)], rows=[2, 2], steps=["merge first", "unmerge"])
+    yield layer("merged, then one active", [(2, 2, 1), (3, 1, 0)], steps=["merge", "other", "unmerge"])
+    yield layer("merged, then none active", [(2, 2, 1)], dropout=0.3, steps=["merge", "none", "disable"])
 
     yield layer("an adapter without factors", [(2, 2, 1), (3, 1, 0)], active=[0, 9, 1], edge=True)
     yield layer("no active adapter", [(2, 2, 1)], active=[], edge=True)
@@ -103,6 +109,21 @@ def cases(seed):
             factor_dtype="float32",
             edge=True,
         )
+    for rows in ([3, 2], [2, 4], [5]):
+        yield layer(f"other strides, rows {rows}", [(2, 2, 1)], rows=rows, strides=True, edge=True)
+    for blocks, dtype, fan in ((1, "float32", False), (2, "bfloat16", True), (3, "bfloat16", False)):
+        # The LoRA part has one rank that counts; the others take the blocks away.
+        name = f"parts that cancel, {blocks} blocks"
+        given = layer(
+            name, [(blocks, 2, 3)], fan=fan, dtype=dtype, factor_dtype="bfloat16", edge=True, update_only=True
+        )
+        outputs, inputs = given["weight"].shape
+        down, up = (normal(size // blocks, 2) for size in (inputs, outputs))
+        down, up = (30 * item.sign() + 6 * item for item in (down, up))
+        given["adapters"][0] |= {"a": down.repeat(blocks, 1, blocks), "b": up.T.repeat(blocks, blocks, 1)}
+        given["adapters"][0]["general"][0][:2] = down.T.repeat(1, blocks)
+        given["adapters"][0]["general"][1][:, :2] = -up.repeat(blocks, 1)
+        yield given
 
 
 def observe(case):
@@ -133,7 +154,10 @@ def observe(case):
     for factor in factors:
         factor.requires_grad_(True)
 
-    x = case["x"].to(dtype).requires_grad_()
+    x = case["x"].to(dtype)
+    if case.get("strides"):
+        x = x.transpose(0, -2).contiguous().transpose(0, -2) if x.dim() == 3 else x.T.contiguous().T
+    x.requires_grad_()
     kept = {name: item.detach().clone() for name, item in layer.state_dict().items()} | {"x": x.detach().clone()}
     results, facts = [], []
     for name in layer.gralora_A:
@@ -147,6 +171,8 @@ def observe(case):
         facts.append([slope is None for slope in slopes])
         results += [slope.double() for slope in slopes if slope is not None]
 
+    if case.get("update_only"):
+        return {"half": results, "facts": facts}
     arguments, more = ([2.5], {"factor": 0.7}) if case.get("scaled") else ([], {})
     given, output = x, None
     for place, step in enumerate(("", *case["steps"])):
@@ -219,6 +245,10 @@ def _changed(layer, base, step):
     """Do one step between calls."""
     if step == "merge":
         layer.merge()
+    elif step == "merge first":
+        layer.merge(adapter_names=["adapter 0"])
+    elif step in ("other", "none"):
+        layer.set_adapter(["adapter 1"] if step == "other" else [])
     elif step == "unmerge":
         layer.unmerge()
     elif step in ("disable", "enable"):
