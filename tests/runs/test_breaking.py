@@ -85,7 +85,7 @@ def test_of_two_hundred_interleavings_of_kills_and_resumes_none_loses_or_doubles
     expected = _verdicts(tmp_path / "undisturbed")
     for number in range(8):
         folder = tmp_path / str(number)
-        # Killed 25 times, with another beside it at times, before one may go on to its end.
+        # Kill 25 processes, some of them while a second one uses the folder; then let one finish.
         for _ in range(25):
             processes = [_forked(folder, tasks, replay, generator.random()) for _ in range(generator.randint(1, 2))]
             time.sleep(generator.uniform(0.0, 0.05))

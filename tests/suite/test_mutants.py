@@ -16,13 +16,14 @@ SHORT = {
 }
 
 
-@pytest.mark.parametrize("task", core.TASKS.values(), ids=lambda task: task.id)
+@pytest.mark.parametrize("task", core.ALL, ids=lambda task: task.id)
 def test_mutants_of_the_suite_differ_from_the_golden_and_from_each_other(task):
     made = mutants(task)
 
     assert len({mutant.id for mutant in made}) == len({mutant.file for mutant in made}) == len(made)
     assert len(made) == SHORT[task.id] if task.id in SHORT else len(made) > 20
-    assert made == mutants(task)
+    # Once for each paper is enough, because the tiers share their code.
+    assert task.tier != "function" or made == mutants(task)
     goldens = {file: ast.dump(ast.parse(task.files.repository[file])) for file in task.goal_files}
     for mutant in made:
         tree = ast.parse(mutant.file)

@@ -36,7 +36,7 @@ class IndexedFile:
 
 
 def indexed_files(project: str) -> Iterator[IndexedFile]:
-    """Yield the files of all versions of a package, from pip's `find-links` folders and then from its indexes.
+    """Yield the files of all versions of a package, from pip's folders of wheels and then from its indexes.
 
     If an index can't be reached, SourceError is raised at the end, after the files of all other indexes.
     """

@@ -102,5 +102,5 @@ def _version(file: str, name: str) -> Version | None:
             project, version = parse_sdist_filename(file)
     except (InvalidSdistFilename, InvalidWheelFilename):
         return None
-    # A `find-links` folder may also contain files of other packages.
+    # A folder of wheels may also contain files of other packages.
     return version if project == canonicalize_name(name) else None
